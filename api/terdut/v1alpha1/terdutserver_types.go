@@ -1,0 +1,349 @@
+package v1alpha1
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// TerdutServer is one terdut-server install: its Deployment, its Service, its
+// database wiring, the operator's identity on it, and the consent to teams of
+// other namespaces.
+//
+// +kubebuilder:object:root=true
+// +kubebuilder:subresource:status
+// +kubebuilder:resource:shortName=tsrv,categories=terdut
+// +kubebuilder:printcolumn:name="Ready",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].status`
+// +kubebuilder:printcolumn:name="Reason",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].reason`
+// +kubebuilder:printcolumn:name="Service",type=string,JSONPath=`.status.serviceName`
+// +kubebuilder:printcolumn:name="Teams",type=integer,JSONPath=`.status.attachedTeams`
+// +kubebuilder:printcolumn:name="Tag",type=string,JSONPath=`.spec.image.tag`,priority=1
+// +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
+// +kubebuilder:validation:XValidation:rule="size(self.metadata.name) <= 50 && self.metadata.name.matches('^[a-z]([-a-z0-9]*[a-z0-9])?$')",message="metadata.name becomes the name of a Service: use at most 50 characters, lower case letters, digits and '-', beginning with a letter"
+type TerdutServer struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	// Spec is the install as it should be.
+	Spec TerdutServerSpec `json:"spec"`
+	// Status is the install as the operator last saw it.
+	// +optional
+	// +kubebuilder:default={}
+	Status TerdutServerStatus `json:"status,omitempty"`
+}
+
+// TerdutServerSpec is the install as it should be.
+type TerdutServerSpec struct {
+	// Image of terdut-server.
+	// +optional
+	Image *ServerImage `json:"image,omitempty"`
+	// Replicas of the Deployment; 1 when not set. terdut-server is not tested
+	// for more than one: with two, two sweepers and two notifiers run on one
+	// database.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=10
+	Replicas *int32 `json:"replicas,omitempty"`
+	// Networking says how the server is reached.
+	// +optional
+	// +kubebuilder:default={}
+	Networking ServerNetworking `json:"networking,omitempty"`
+	// Database that the server keeps its state in. The operator provisions
+	// none; it wires one up that exists.
+	Database ServerDatabase `json:"database"`
+	// Sweeper ages alerts out.
+	// +optional
+	Sweeper *ServerSweeper `json:"sweeper,omitempty"`
+	// Deadman is the server's own dead man's switch.
+	// +optional
+	Deadman *ServerDeadman `json:"deadman,omitempty"`
+	// Notify says where pages are sent.
+	// +optional
+	Notify *ServerNotify `json:"notify,omitempty"`
+	// OIDC is single sign-on.
+	// +optional
+	OIDC *ServerOIDC `json:"oidc,omitempty"`
+	// PasswordLogin allows signing in with a password. Default true.
+	// +optional
+	// +kubebuilder:default=true
+	PasswordLogin *bool `json:"passwordLogin,omitempty"`
+	// Bootstrap gives the operator an identity on a server that somebody else
+	// has bootstrapped.
+	// +optional
+	Bootstrap *ServerBootstrap `json:"bootstrap,omitempty"`
+	// AllowedTeams is the consent to TerdutTeams of other namespaces. Teams of
+	// the server's own namespace never need it.
+	// +optional
+	// +kubebuilder:default={}
+	AllowedTeams AllowedTeams `json:"allowedTeams,omitempty"`
+}
+
+// ServerImage is the image of terdut-server.
+type ServerImage struct {
+	// Repository of the image; git.ryuvia.com/niklas/terdut-server when empty.
+	// +optional
+	// +kubebuilder:validation:MaxLength=255
+	// +kubebuilder:validation:Pattern=`^([a-z0-9]+([._:/-]+[a-zA-Z0-9]+)*)?$`
+	Repository string `json:"repository,omitempty"`
+	// Tag of the image; v0.9.3 when empty.
+	// +optional
+	// +kubebuilder:validation:MaxLength=128
+	// +kubebuilder:validation:Pattern=`^([A-Za-z0-9_][A-Za-z0-9._-]*)?$`
+	Tag string `json:"tag,omitempty"`
+}
+
+// ServerNetworking says how the server is reached.
+//
+// +kubebuilder:validation:XValidation:rule="!has(self.gatewayListener) || self.gatewayListener == ''",message="gatewayListener is not supported yet: leave it empty and route to the Service yourself"
+type ServerNetworking struct {
+	// Hostname under which people reach the server, without scheme. It goes
+	// into the links that the server sends. Empty means: in the cluster only.
+	// +optional
+	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:Pattern=`^([a-z0-9]([-a-z0-9.]*[a-z0-9])?)?$`
+	Hostname string `json:"hostname,omitempty"`
+	// ServicePort is the port of the Service and of the container. Default 8080.
+	// +optional
+	// +kubebuilder:default=8080
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=65535
+	ServicePort int32 `json:"servicePort,omitempty"`
+	// GatewayListener will name the Gateway that routes Hostname to the
+	// Service. For now it may only be empty.
+	// +optional
+	// +kubebuilder:validation:MaxLength=380
+	GatewayListener string `json:"gatewayListener,omitempty"`
+}
+
+// ServerDatabase names an existing PostgreSQL database, in exactly one way.
+//
+// +kubebuilder:validation:XValidation:rule="(has(self.dsn) && self.dsn != '') != has(self.postgresClusterRef)",message="set exactly one of dsn and postgresClusterRef"
+// +kubebuilder:validation:XValidation:rule="!has(self.passwordSecretRef) || !has(self.passwordSecretRef.name) || self.passwordSecretRef.name == '' || (has(self.dsn) && self.dsn != '')",message="passwordSecretRef goes with dsn; with postgresClusterRef the operator finds the password itself: remove it"
+type ServerDatabase struct {
+	// DSN of a database that you bring, such as
+	// postgres://terdut@db:5432/terdut?sslmode=require. It stands in plain
+	// text, so it may not carry a password: that goes into passwordSecretRef.
+	// +optional
+	// +kubebuilder:validation:MaxLength=1024
+	// +kubebuilder:validation:XValidation:rule="self == '' || (isURL(self) && url(self).getScheme() in ['postgres', 'postgresql'] && url(self).getHostname() != '')",message="dsn must be a URL such as postgres://user@host:5432/database?sslmode=require"
+	// +kubebuilder:validation:XValidation:rule="!self.matches('^[^/]*//[^/?#]*:[^/?#]*@') && !self.matches('^[^/]*//[^/?#]*[/?#].*@')",message="dsn stands in plain text and may not carry a password: put it into a Secret and name that in passwordSecretRef (an @ behind the host is written %40)"
+	// +kubebuilder:validation:XValidation:rule="!isURL(self) || !url(self).getQuery().exists(k, k in ['password', 'passfile', 'sslpassword', 'host', 'hostaddr', 'service', 'servicefile'])",message="dsn may not set password, passfile, sslpassword, host, hostaddr, service or servicefile in its query: name the host in the URL and the password in passwordSecretRef"
+	DSN string `json:"dsn,omitempty"`
+	// PasswordSecretRef is the password of the DSN's user, in the server's
+	// namespace. Its key is "password" when empty.
+	// +optional
+	PasswordSecretRef *SecretKeyRef `json:"passwordSecretRef,omitempty"`
+	// PostgresClusterRef names a postgresql.acid.zalan.do object in the
+	// server's namespace that has one database and one owner of it. Host,
+	// user, database and password are read from it.
+	// +optional
+	PostgresClusterRef *LocalRef `json:"postgresClusterRef,omitempty"`
+}
+
+// ServerSweeper ages alerts out.
+type ServerSweeper struct {
+	// StaleAfter is how long an alert may stay silent before it counts as
+	// resolved. The server's default when empty.
+	// +optional
+	StaleAfter Duration `json:"staleAfter,omitempty"`
+	// ArchiveAfter is how long a resolved alert is kept in view. The server's
+	// default when empty.
+	// +optional
+	ArchiveAfter Duration `json:"archiveAfter,omitempty"`
+}
+
+// ServerDeadman is the server's own dead man's switch.
+type ServerDeadman struct {
+	// Matchers of the alert that feeds it, such as alertname=Watchdog.
+	// +optional
+	// +kubebuilder:validation:MaxLength=1024
+	Matchers string `json:"matchers,omitempty"`
+	// Timeout after which a switch that was not fed fires.
+	// +optional
+	Timeout Duration `json:"timeout,omitempty"`
+	// Severity of the incident that it opens.
+	// +optional
+	// +kubebuilder:validation:MaxLength=63
+	// +kubebuilder:validation:Pattern=`^[a-zA-Z0-9_-]*$`
+	Severity string `json:"severity,omitempty"`
+}
+
+// ServerNotify says where pages are sent.
+type ServerNotify struct {
+	// NtfyURL is the base URL of the ntfy server.
+	// +optional
+	// +kubebuilder:validation:MaxLength=1024
+	// +kubebuilder:validation:XValidation:rule="self == '' || (isURL(self) && url(self).getScheme() in ['http', 'https'])",message="ntfyURL must be an http or https URL, such as https://ntfy.example.com"
+	NtfyURL string `json:"ntfyURL,omitempty"`
+	// FallbackTopic is paged when nobody else can be.
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	// +kubebuilder:validation:Pattern=`^[-_A-Za-z0-9]*$`
+	FallbackTopic string `json:"fallbackTopic,omitempty"`
+	// RepeatEvery is the time between two pages for one open incident.
+	// +optional
+	RepeatEvery Duration `json:"repeatEvery,omitempty"`
+	// TokenSecretRef is the access token for the ntfy server. Its key is
+	// "token" when empty.
+	// +optional
+	TokenSecretRef *SecretKeyRef `json:"tokenSecretRef,omitempty"`
+}
+
+// ServerOIDC is single sign-on.
+//
+// +kubebuilder:validation:XValidation:rule="!self.enabled || (has(self.issuer) && self.issuer != '' && has(self.clientID) && self.clientID != '' && has(self.clientSecretRef) && has(self.clientSecretRef.name) && self.clientSecretRef.name != '')",message="oidc.enabled needs issuer, clientID and clientSecretRef: set all three, or enabled: false"
+type ServerOIDC struct {
+	// Enabled turns single sign-on on. Default false.
+	// +optional
+	// +kubebuilder:default=false
+	Enabled bool `json:"enabled"`
+	// Issuer is the URL of the identity provider.
+	// +optional
+	// +kubebuilder:validation:MaxLength=1024
+	// +kubebuilder:validation:XValidation:rule="self == '' || (isURL(self) && url(self).getScheme() in ['http', 'https'])",message="issuer must be an http or https URL, such as https://sso.example.com"
+	Issuer string `json:"issuer,omitempty"`
+	// ClientID of the server at the identity provider.
+	// +optional
+	// +kubebuilder:validation:MaxLength=255
+	ClientID string `json:"clientID,omitempty"`
+	// ClientSecretRef is the client's secret. Its key is "client-secret" when
+	// empty.
+	// +optional
+	ClientSecretRef *SecretKeyRef `json:"clientSecretRef,omitempty"`
+	// Name on the sign-in button. Default SSO.
+	// +optional
+	// +kubebuilder:default=SSO
+	// +kubebuilder:validation:MaxLength=100
+	Name string `json:"name,omitempty"`
+	// Scopes that are asked for, separated by spaces. Default "openid profile
+	// email".
+	// +optional
+	// +kubebuilder:default="openid profile email"
+	// +kubebuilder:validation:MaxLength=255
+	Scopes string `json:"scopes,omitempty"`
+	// AllowedGroups may sign in; nobody else may, unless the list is empty.
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MaxItems=100
+	// +kubebuilder:validation:items:MaxLength=200
+	// +kubebuilder:validation:items:Pattern=`^[^,]+$`
+	AllowedGroups []string `json:"allowedGroups,omitempty"`
+	// AdminGroup makes its members administrators of the server.
+	// +optional
+	// +kubebuilder:validation:MaxLength=200
+	AdminGroup string `json:"adminGroup,omitempty"`
+	// SessionMaxAge is how long a session lives. Default 12h.
+	// +optional
+	// +kubebuilder:default="12h"
+	SessionMaxAge Duration `json:"sessionMaxAge,omitempty"`
+}
+
+// ServerBootstrap gives the operator an identity on a server that somebody
+// else has bootstrapped.
+type ServerBootstrap struct {
+	// AdminKeySecretRef is an API key of an administrator, in the server's
+	// namespace. It is read only when the server refuses to be bootstrapped.
+	// Its key is "key" when empty.
+	// +optional
+	AdminKeySecretRef *SecretKeyRef `json:"adminKeySecretRef,omitempty"`
+}
+
+// AllowedTeams is the consent to TerdutTeams of other namespaces.
+type AllowedTeams struct {
+	// Namespaces whose TerdutTeams may refer to this server.
+	// +optional
+	// +kubebuilder:default={from: None}
+	Namespaces AllowedNamespaces `json:"namespaces,omitempty"`
+}
+
+// FromNamespaces says which namespaces a consent covers.
+//
+// +kubebuilder:validation:Enum=None;Same;All;Selector
+type FromNamespaces string
+
+const (
+	// FromNone admits no other namespace.
+	FromNone FromNamespaces = "None"
+	// FromSame admits no other namespace and says so on purpose.
+	FromSame FromNamespaces = "Same"
+	// FromAll admits every namespace.
+	FromAll FromNamespaces = "All"
+	// FromSelector admits namespaces by their labels.
+	FromSelector FromNamespaces = "Selector"
+)
+
+// AllowedNamespaces says which namespaces a consent covers.
+//
+// +kubebuilder:validation:XValidation:rule="has(self.selector) == (has(self.from) && self.from == 'Selector')",message="selector is required when from is Selector and has no meaning otherwise: set both or neither"
+type AllowedNamespaces struct {
+	// From is None (default), Same, All or Selector. Selector trusts whoever
+	// may label Namespaces; kubernetes.io/metadata.name is a label that nobody
+	// can forge.
+	// +optional
+	// +kubebuilder:default=None
+	From FromNamespaces `json:"from,omitempty"`
+	// Selector over the labels of Namespaces.
+	// +optional
+	Selector *metav1.LabelSelector `json:"selector,omitempty"`
+}
+
+// TerdutServerStatus is the install as the operator last saw it.
+type TerdutServerStatus struct {
+	// ObservedGeneration is the last generation that was applied; -1 until the
+	// first one was.
+	// +optional
+	// +kubebuilder:default=-1
+	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
+	// Conditions are Ready, Available, DatabaseReady and Bootstrapped;
+	// Degraded, Reconciling and Stalled are present only when true.
+	// +optional
+	// +listType=map
+	// +listMapKey=type
+	// +kubebuilder:validation:MaxItems=16
+	Conditions []metav1.Condition `json:"conditions,omitempty"`
+	// ServiceName is the Service that leads to the server.
+	// +optional
+	// +kubebuilder:validation:MaxLength=253
+	ServiceName string `json:"serviceName,omitempty"`
+	// OperatorCredentialsSecretRef is the Secret that holds the operator's key
+	// for the server.
+	// +optional
+	OperatorCredentialsSecretRef *LocalRef `json:"operatorCredentialsSecretRef,omitempty"`
+	// AttachedTeams counts the TerdutTeams that hold a team on this server.
+	// +optional
+	AttachedTeams int32 `json:"attachedTeams"`
+	// Children are the objects that the operator made for this server. What is
+	// recorded here and no longer wanted is deleted.
+	// +optional
+	// +listType=map
+	// +listMapKey=kind
+	// +listMapKey=name
+	// +kubebuilder:validation:MaxItems=32
+	Children []ChildRecord `json:"children,omitempty"`
+}
+
+// ChildRecord remembers an object that was made for a TerdutServer.
+type ChildRecord struct {
+	// Kind of the object.
+	// +kubebuilder:validation:MaxLength=63
+	Kind string `json:"kind"`
+	// Name of the object.
+	// +kubebuilder:validation:MaxLength=253
+	Name string `json:"name"`
+	// UID of the object; empty between the record and the creation.
+	// +optional
+	UID types.UID `json:"uid,omitempty"`
+	// Intent is a hash of what was last applied to it. It tells drift from a
+	// change of the spec, across restarts.
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	Intent string `json:"intent,omitempty"`
+}
+
+// TerdutServerList is a list of TerdutServers.
+//
+// +kubebuilder:object:root=true
+type TerdutServerList struct {
+	metav1.TypeMeta `json:",inline"`
+	metav1.ListMeta `json:"metadata,omitempty"`
+	Items           []TerdutServer `json:"items"`
+}

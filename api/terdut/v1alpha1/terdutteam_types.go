@@ -1,0 +1,93 @@
+package v1alpha1
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// TerdutTeam is one team on a TerdutServer, which may live in another
+// namespace if its allowedTeams consent to that.
+//
+// +kubebuilder:object:root=true
+// +kubebuilder:subresource:status
+// +kubebuilder:resource:shortName=tteam,categories=terdut
+// +kubebuilder:printcolumn:name="Ready",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].status`
+// +kubebuilder:printcolumn:name="Reason",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].reason`
+// +kubebuilder:printcolumn:name="Display Name",type=string,JSONPath=`.spec.displayName`
+// +kubebuilder:printcolumn:name="Server",type=string,JSONPath=`.spec.serverRef.name`,priority=1
+// +kubebuilder:printcolumn:name="ID",type=integer,JSONPath=`.status.teamID`
+// +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
+// +kubebuilder:validation:XValidation:rule="size(self.metadata.name) <= 200",message="metadata.name may have at most 200 characters: shorten it"
+type TerdutTeam struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	// Spec is the team as it should be.
+	Spec TerdutTeamSpec `json:"spec"`
+	// Status is the team as the operator last saw it.
+	// +optional
+	// +kubebuilder:default={}
+	Status TerdutTeamStatus `json:"status,omitempty"`
+}
+
+// TerdutTeamSpec is the team as it should be.
+//
+// +kubebuilder:validation:XValidation:rule="self.serverRef.name == oldSelf.serverRef.name && has(self.serverRef.__namespace__) == has(oldSelf.serverRef.__namespace__) && (!has(self.serverRef.__namespace__) || self.serverRef.__namespace__ == oldSelf.serverRef.__namespace__)",message="serverRef is immutable: delete this TerdutTeam and create it again to move it to another server"
+type TerdutTeamSpec struct {
+	// ServerRef names the TerdutServer that the team lives on.
+	ServerRef ServerRef `json:"serverRef"`
+	// DisplayName is the team's name on the server, unique there. A change
+	// renames the team.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=200
+	// +kubebuilder:validation:XValidation:rule="!self.matches('-(terdut|retired)-[0-9a-f]*$')",message="displayName may not end in -terdut-... or -retired-...: the operator marks unfinished objects so; choose another name"
+	DisplayName string `json:"displayName"`
+	// OIDC maps groups of the identity provider to the team. Groups that are
+	// not given here are left to the server.
+	// +optional
+	OIDC *TeamOIDC `json:"oidc,omitempty"`
+}
+
+// ServerRef names a TerdutServer.
+type ServerRef struct {
+	// Name of the TerdutServer.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$`
+	Name string `json:"name"`
+	// Namespace of the TerdutServer; the team's own when empty. Another one
+	// needs that server's consent in allowedTeams.
+	// +optional
+	// +kubebuilder:validation:MaxLength=63
+	// +kubebuilder:validation:Pattern=`^([a-z0-9]([-a-z0-9]*[a-z0-9])?)?$`
+	Namespace string `json:"namespace,omitempty"`
+}
+
+// TeamOIDC maps groups of the identity provider to a team.
+type TeamOIDC struct {
+	// MemberGroup makes its members members of the team.
+	// +optional
+	// +kubebuilder:validation:MaxLength=200
+	MemberGroup string `json:"memberGroup,omitempty"`
+	// OwnerGroup makes its members owners of the team.
+	// +optional
+	// +kubebuilder:validation:MaxLength=200
+	OwnerGroup string `json:"ownerGroup,omitempty"`
+}
+
+// TerdutTeamStatus is the team as the operator last saw it.
+type TerdutTeamStatus struct {
+	RemoteStatus `json:",inline"`
+	// TeamID is the server-side ID of the team. What attaches to the team
+	// waits for it.
+	// +optional
+	TeamID int64 `json:"teamID,omitempty"`
+}
+
+// TerdutTeamList is a list of TerdutTeams.
+//
+// +kubebuilder:object:root=true
+type TerdutTeamList struct {
+	metav1.TypeMeta `json:",inline"`
+	metav1.ListMeta `json:"metadata,omitempty"`
+	Items           []TerdutTeam `json:"items"`
+}
