@@ -1,0 +1,68 @@
+package status
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/tools/events"
+)
+
+// Event is something worth telling about an object.
+type Event struct {
+	// Warning is true when a person may have to look.
+	Warning bool
+	// Reason is the machine-readable name: the reason of a condition, or what
+	// was done.
+	Reason string
+	// Message says what happened, on which object.
+	Message string
+}
+
+// Transitions derives the Events of a change of conditions: one when Ready
+// becomes True, one for every other condition whose trouble is new. Parts that
+// merely follow from another (the same reason and message) are told once.
+func Transitions(before, after []metav1.Condition) []Event {
+	var out []Event
+	told := map[string]bool{}
+	for _, c := range after {
+		old := find(before, c.Type)
+		if old != nil && old.Status == c.Status && old.Reason == c.Reason {
+			continue
+		}
+		switch {
+		case c.Type == ready && c.Status == metav1.ConditionTrue:
+			out = append(out, Event{Reason: c.Reason, Message: c.Message})
+		case c.Type == reconciling || told[c.Reason]:
+		case c.Type == degraded || c.Type == stalled || c.Status != metav1.ConditionTrue:
+			told[c.Reason] = true
+			if waits(c) {
+				out = append(out, Event{Reason: c.Reason, Message: c.Message})
+			} else {
+				out = append(out, Event{Warning: true, Reason: c.Reason, Message: c.Message})
+			}
+		}
+	}
+	return out
+}
+
+// waits tells the reasons that are part of an ordinary start from those that
+// somebody should look at.
+func waits(c metav1.Condition) bool {
+	switch c.Reason {
+	case "WaitingForServer", "WaitingForTeam", "RolloutInProgress", "Blocked", "Progressing":
+		return true
+	default:
+		return false
+	}
+}
+
+// Emit tells the events about an object, in order.
+func Emit(recorder events.EventRecorder, obj runtime.Object, list ...Event) {
+	for _, e := range list {
+		kind := corev1.EventTypeNormal
+		if e.Warning {
+			kind = corev1.EventTypeWarning
+		}
+		recorder.Eventf(obj, nil, kind, e.Reason, "Reconcile", "%s", truncate(e.Message))
+	}
+}
