@@ -9,9 +9,11 @@ import (
 // 6h. It is a string on purpose: one value that a client cannot decode would
 // fail the list of the whole kind.
 //
+// The bounds on the digits keep every value within what both CEL and Go can
+// hold, about 290 years.
+//
 // +kubebuilder:validation:MaxLength=32
-// +kubebuilder:validation:Pattern=`^([0-9]+(\.[0-9]+)?(ms|s|m|h))+$`
-// +kubebuilder:validation:XValidation:rule="!self.matches('^([0-9]+([.][0-9]+)?(ms|s|m|h))+$') || duration(self) > duration('0s')",message="must be longer than 0s; write a duration such as 90s, 15m or 6h"
+// +kubebuilder:validation:XValidation:rule="self.matches('^([0-9]{1,5}([.][0-9]{1,3})?h|[0-9]{1,7}([.][0-9]{1,3})?(m|s|ms))+$') && duration(self) > duration('0s')",message="must be longer than 0s: write a duration such as 90s, 15m, 6h or 1h30m"
 type Duration string
 
 // SecretKeyRef names one key of a Secret in the namespace of the object that
@@ -81,6 +83,8 @@ type RemoteIdentity struct {
 	// +kubebuilder:validation:MaxLength=253
 	ServerName string `json:"serverName"`
 	// ServerUID is the UID of the TerdutServer.
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:MaxLength=64
 	ServerUID types.UID `json:"serverUID"`
 	// TeamID is the server-side ID of the team that the object belongs to; for
 	// a TerdutTeam its own ID.
@@ -95,6 +99,8 @@ type RemoteIdentity struct {
 	CreatedAt string `json:"createdAt,omitempty"`
 	// OwnerUID is the UID of the resource that wrote this record. A record
 	// under another UID was copied or restored and is only a hint.
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:MaxLength=64
 	OwnerUID types.UID `json:"ownerUID"`
 	// Adopted is true when the object existed before this resource did.
 	// +optional

@@ -126,7 +126,7 @@ type ServerDatabase struct {
 	// +kubebuilder:validation:MaxLength=1024
 	// +kubebuilder:validation:XValidation:rule="self == '' || (isURL(self) && url(self).getScheme() in ['postgres', 'postgresql'] && url(self).getHostname() != '')",message="dsn must be a URL such as postgres://user@host:5432/database?sslmode=require"
 	// +kubebuilder:validation:XValidation:rule="!self.matches('^[^/]*//[^/?#]*:[^/?#]*@') && !self.matches('^[^/]*//[^/?#]*[/?#].*@')",message="dsn stands in plain text and may not carry a password: put it into a Secret and name that in passwordSecretRef (an @ behind the host is written %40)"
-	// +kubebuilder:validation:XValidation:rule="!isURL(self) || !url(self).getQuery().exists(k, k in ['password', 'passfile', 'sslpassword', 'host', 'hostaddr', 'service', 'servicefile'])",message="dsn may not set password, passfile, sslpassword, host, hostaddr, service or servicefile in its query: name the host in the URL and the password in passwordSecretRef"
+	// +kubebuilder:validation:XValidation:rule="self.matches('^[^?]*([?]([A-Za-z0-9_.]+=([^&;#%]|%[0-9A-Fa-f]{2})*(&[A-Za-z0-9_.]+=([^&;#%]|%[0-9A-Fa-f]{2})*)*)?)?$') && !self.matches('(?i)[?&](password|passfile|sslpassword|host|hostaddr|service|servicefile)=')",message="dsn may have only name=value pairs, joined by &, in its query, and none of password, passfile, sslpassword, host, hostaddr, service and servicefile: name the host in the URL and the password in passwordSecretRef"
 	DSN string `json:"dsn,omitempty"`
 	// PasswordSecretRef is the password of the DSN's user, in the server's
 	// namespace. Its key is "password" when empty.
@@ -142,11 +142,11 @@ type ServerDatabase struct {
 // ServerSweeper ages alerts out.
 type ServerSweeper struct {
 	// StaleAfter is how long an alert may stay silent before it counts as
-	// resolved. The server's default when empty.
+	// resolved. The server's default when not set.
 	// +optional
 	StaleAfter Duration `json:"staleAfter,omitempty"`
 	// ArchiveAfter is how long a resolved alert is kept in view. The server's
-	// default when empty.
+	// default when not set.
 	// +optional
 	ArchiveAfter Duration `json:"archiveAfter,omitempty"`
 }
@@ -172,7 +172,7 @@ type ServerNotify struct {
 	// NtfyURL is the base URL of the ntfy server.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
-	// +kubebuilder:validation:XValidation:rule="self == '' || (isURL(self) && url(self).getScheme() in ['http', 'https'])",message="ntfyURL must be an http or https URL, such as https://ntfy.example.com"
+	// +kubebuilder:validation:XValidation:rule="self == '' || (isURL(self) && url(self).getScheme() in ['http', 'https'] && url(self).getHostname() != '')",message="ntfyURL must be an http or https URL, such as https://ntfy.example.com"
 	NtfyURL string `json:"ntfyURL,omitempty"`
 	// FallbackTopic is paged when nobody else can be.
 	// +optional
@@ -199,7 +199,7 @@ type ServerOIDC struct {
 	// Issuer is the URL of the identity provider.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
-	// +kubebuilder:validation:XValidation:rule="self == '' || (isURL(self) && url(self).getScheme() in ['http', 'https'])",message="issuer must be an http or https URL, such as https://sso.example.com"
+	// +kubebuilder:validation:XValidation:rule="self == '' || (isURL(self) && url(self).getScheme() in ['http', 'https'] && url(self).getHostname() != '')",message="issuer must be an http or https URL, such as https://sso.example.com"
 	Issuer string `json:"issuer,omitempty"`
 	// ClientID of the server at the identity provider.
 	// +optional
@@ -331,6 +331,8 @@ type ChildRecord struct {
 	Name string `json:"name"`
 	// UID of the object; empty between the record and the creation.
 	// +optional
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:MaxLength=64
 	UID types.UID `json:"uid,omitempty"`
 	// Intent is a hash of what was last applied to it. It tells drift from a
 	// change of the spec, across restarts.
