@@ -1,0 +1,136 @@
+package cel_test
+
+import "strings"
+
+var (
+	noDSN      = unset("spec.database.dsn")
+	noPassword = unset("spec.database.passwordSecretRef")
+	cluster1   = set("spec.database.postgresClusterRef", fields{"name": "terdut-postgres"})
+	selector   = fields{"matchLabels": fields{"terdut.ryuvia.com/allowed": "true"}}
+)
+
+// serverGroups try the rules of a TerdutServer, save those of the DSN.
+func serverGroups() []group {
+	groups := []group{
+		{
+			kind: server, path: "", says: "name of a Service",
+			pass: []attempt{
+				create(set("metadata.name", strings.Repeat("a", 50))),
+				create(set("metadata.name", "t")),
+				create(set("metadata.name", "t-1--0")),
+			},
+			fail: []attempt{
+				create(set("metadata.name", strings.Repeat("a", 51))),
+				create(set("metadata.name", "1terdut")),
+				create(set("metadata.name", "terdut.prod")),
+			},
+		},
+		{
+			kind: server, path: "spec.database", says: "set exactly one of dsn and postgresClusterRef",
+			pass: []attempt{
+				create(noPassword),
+				create(noDSN, noPassword, cluster1),
+				create(set("spec.database.dsn", ""), noPassword, cluster1),
+				update(noDSN, noPassword, cluster1),
+			},
+			fail: []attempt{
+				create(cluster1),
+				create(noPassword, cluster1),
+				create(noDSN),
+				create(set("spec.database", fields{})),
+				create(set("spec.database.dsn", "")),
+				update(cluster1),
+				update(noDSN, noPassword),
+			},
+		},
+		{
+			kind: server, path: "spec.database", says: "passwordSecretRef goes with dsn",
+			pass: []attempt{
+				create(),
+				create(noDSN, cluster1, set("spec.database.passwordSecretRef", fields{"name": "", "key": "password"})),
+				create(noDSN, cluster1, set("spec.database.passwordSecretRef", fields{})),
+			},
+			fail: []attempt{
+				create(noDSN, cluster1),
+				create(set("spec.database.dsn", ""), cluster1),
+				update(noDSN, cluster1),
+			},
+		},
+		{
+			kind: server, path: "spec.allowedTeams.namespaces", says: "selector is required",
+			pass: []attempt{
+				create(unset("spec.allowedTeams")),
+				create(set("spec.allowedTeams.namespaces", fields{})),
+				create(set("spec.allowedTeams.namespaces", fields{"from": "None"})),
+				create(set("spec.allowedTeams.namespaces", fields{"from": "Same"})),
+				create(set("spec.allowedTeams.namespaces", fields{"from": "All"})),
+				create(set("spec.allowedTeams.namespaces", fields{"from": "Selector", "selector": selector})),
+				create(set("spec.allowedTeams.namespaces", fields{"from": "Selector", "selector": fields{}})),
+			},
+			fail: []attempt{
+				create(set("spec.allowedTeams.namespaces", fields{"selector": selector})),
+				create(set("spec.allowedTeams.namespaces", fields{"from": "None", "selector": selector})),
+				create(set("spec.allowedTeams.namespaces", fields{"from": "Same", "selector": selector})),
+				create(set("spec.allowedTeams.namespaces", fields{"from": "All", "selector": fields{}})),
+				create(set("spec.allowedTeams.namespaces", fields{"from": "Selector"})),
+				update(unset("spec.allowedTeams.namespaces.selector")),
+				update(unset("spec.allowedTeams.namespaces.from")),
+			},
+		},
+		{
+			kind: server, path: "spec.networking", says: "gatewayListener is not supported yet",
+			pass: []attempt{
+				create(set("spec.networking.gatewayListener", "")),
+				create(unset("spec.networking.gatewayListener")),
+				create(unset("spec.networking")),
+			},
+			fail: []attempt{
+				create(set("spec.networking.gatewayListener", "gateways/public/https")),
+				update(set("spec.networking.gatewayListener", "gateways/public")),
+			},
+		},
+		{
+			kind: server, path: "spec.oidc", says: "oidc.enabled needs",
+			pass: []attempt{
+				create(),
+				create(unset("spec.oidc")),
+				create(set("spec.oidc", fields{})),
+				create(set("spec.oidc", fields{"enabled": false, "issuer": "", "clientID": "", "clientSecretRef": fields{"name": "", "key": "client-secret"}})),
+			},
+			fail: []attempt{
+				create(set("spec.oidc", fields{"enabled": true})),
+				create(unset("spec.oidc.issuer")),
+				create(set("spec.oidc.issuer", "")),
+				create(unset("spec.oidc.clientID")),
+				create(set("spec.oidc.clientID", "")),
+				create(unset("spec.oidc.clientSecretRef")),
+				create(set("spec.oidc.clientSecretRef", fields{"key": "client-secret"})),
+				create(set("spec.oidc.clientSecretRef.name", "")),
+				update(unset("spec.oidc.issuer")),
+			},
+		},
+	}
+	for _, url := range []struct{ path, says string }{
+		{"spec.notify.ntfyURL", "ntfyURL must be"},
+		{"spec.oidc.issuer", "issuer must be"},
+	} {
+		path := url.path
+		groups = append(groups, group{
+			kind: server, path: path, says: url.says,
+			pass: []attempt{
+				create(set(path, "https://example.com")),
+				create(set(path, "http://ntfy.ntfy.svc.cluster.local:8080/base")),
+				create(set("spec.oidc.enabled", false), set(path, "")),
+			},
+			fail: []attempt{
+				create(set(path, "ftp://example.com")),
+				create(set(path, "example.com")),
+				create(set(path, "https:example.com")),
+				create(set(path, "javascript:alert(1)")),
+				create(set(path, "https://example.com/\n")),
+				update(set(path, "file:///etc/passwd")),
+			},
+		})
+	}
+	return groups
+}
