@@ -1,0 +1,153 @@
+package apply
+
+import (
+	"fmt"
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+	"sigs.k8s.io/structured-merge-diff/v6/typed"
+	"sigs.k8s.io/structured-merge-diff/v6/value"
+)
+
+// difference is how what we own of an object differs from what we want.
+type difference struct {
+	same bool
+	// live is the whole object.
+	live *typed.TypedValue
+	// owned are the fields that we own of it.
+	owned *fieldpath.Set
+	// paths are the fields that differ, without those inside of another one. Empty when only an order differs.
+	paths []fieldpath.Path
+}
+
+// compare compares the intent with those fields of live that we own.
+func (e *Engine) compare(live client.Object, want *intent) (difference, error) {
+	if live.GetObjectKind().GroupVersionKind().Empty() {
+		live.GetObjectKind().SetGroupVersionKind(want.key.gvk())
+	}
+	// Others may have written what the schema does not allow; that is for the API server to judge.
+	whole, err := e.schemas.typed(live, want.key.gvk(), typed.AllowDuplicates)
+	if err != nil {
+		if isSecret(want.key.gvk()) {
+			return difference{}, fmt.Errorf("compare %s with its intent: it does not fit the schema of its kind", want.key)
+		}
+		return difference{}, fmt.Errorf("compare %s with its intent: %w", want.key, err)
+	}
+	owned, err := ownedFields(live.GetManagedFields())
+	if err != nil {
+		return difference{}, fmt.Errorf("compare %s with its intent: %w", want.key, err)
+	}
+	diff := difference{live: whole, owned: owned}
+	var missing *fieldpath.Set
+	if owned.Empty() {
+		missing, err = want.fields.ToFieldSet()
+	} else {
+		extracted := whole.ExtractItems(owned.Leaves())
+		if value.Equals(extracted.AsValue(), want.fields.AsValue()) {
+			diff.same = true
+			return diff, nil
+		}
+		missing, err = differing(extracted, want.fields)
+	}
+	if err != nil {
+		return difference{}, fmt.Errorf("compare %s with its intent: %w", want.key, err)
+	}
+	diff.paths = outermost(missing)
+	return diff, nil
+}
+
+// ownedFields returns the set of our own entry. It is empty when there is none.
+func ownedFields(entries []metav1.ManagedFieldsEntry) (*fieldpath.Set, error) {
+	for i := range entries {
+		if isOwn(&entries[i]) {
+			return decode(&entries[i])
+		}
+	}
+	return fieldpath.NewSet(), nil
+}
+
+// isOwn tells whether an entry is that of our applies to the object itself.
+func isOwn(entry *metav1.ManagedFieldsEntry) bool {
+	return entry.Manager == FieldManager && entry.Operation == metav1.ManagedFieldsOperationApply && entry.Subresource == ""
+}
+
+func decode(entry *metav1.ManagedFieldsEntry) (*fieldpath.Set, error) {
+	set := fieldpath.NewSet()
+	if entry.FieldsV1 == nil {
+		return set, nil
+	}
+	if err := set.FromJSON(entry.FieldsV1.GetRawReader()); err != nil {
+		return nil, fmt.Errorf("read the managed fields of %q: %w", entry.Manager, err)
+	}
+	return set, nil
+}
+
+func differing(have, want *typed.TypedValue) (*fieldpath.Set, error) {
+	comparison, err := have.Compare(want)
+	if err != nil {
+		return nil, err
+	}
+	return comparison.Added.Union(comparison.Modified).Union(comparison.Removed), nil
+}
+
+// outermost returns the paths of a set that are not inside of another one, in order: a removed list item is one field
+// and not also each of its parts.
+func outermost(set *fieldpath.Set) []fieldpath.Path {
+	var paths []fieldpath.Path
+	for path := range set.All() {
+		paths = append(paths, path.Copy())
+	}
+	slices.SortFunc(paths, fieldpath.Path.Compare)
+	// A path sorts right before those inside of it.
+	kept := paths[:0]
+	for _, path := range paths {
+		if len(kept) == 0 || !inside(path, kept[len(kept)-1]) {
+			kept = append(kept, path)
+		}
+	}
+	return kept
+}
+
+func inside(inner, outer fieldpath.Path) bool {
+	return len(outer) <= len(inner) && outer.Equals(inner[:len(outer)])
+}
+
+// immutableFields can be set when the object is made and never again. What the API server says when one changes is prose,
+// so they are compared before.
+var immutableFields = map[schema.GroupKind][][]string{
+	{Group: "apps", Kind: "Deployment"}:  {{"spec", "selector"}},
+	{Group: "apps", Kind: "DaemonSet"}:   {{"spec", "selector"}},
+	{Group: "apps", Kind: "StatefulSet"}: {{"spec", "selector"}, {"spec", "serviceName"}, {"spec", "podManagementPolicy"}},
+	{Group: "", Kind: "Secret"}:          {{"type"}},
+
+	{Group: "rbac.authorization.k8s.io", Kind: "RoleBinding"}:        {{"roleRef"}},
+	{Group: "rbac.authorization.k8s.io", Kind: "ClusterRoleBinding"}: {{"roleRef"}},
+}
+
+// immutable returns the first immutable field that the intent wants to be different.
+func immutable(live *typed.TypedValue, want *intent) (string, bool) {
+	for _, path := range immutableFields[want.key.gvk().GroupKind()] {
+		wanted, isWanted := lookUp(want.fields.AsValue(), path)
+		current, exists := lookUp(live.AsValue(), path)
+		if isWanted && exists && !value.Equals(wanted, current) {
+			return joinFields(path), true
+		}
+	}
+	return "", false
+}
+
+func lookUp(v value.Value, path []string) (value.Value, bool) {
+	for _, name := range path {
+		if v == nil || !v.IsMap() {
+			return nil, false
+		}
+		var found bool
+		if v, found = v.AsMap().Get(name); !found {
+			return nil, false
+		}
+	}
+	return v, true
+}
