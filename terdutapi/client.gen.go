@@ -540,9 +540,6 @@ type UserID = int64
 // Failure defines model for Failure.
 type Failure = ErrorBody
 
-// Schedule defines model for Schedule.
-type Schedule = []ScheduleEntry
-
 // ListAlertsParams defines parameters for ListAlerts.
 type ListAlertsParams struct {
 	// Status Only alerts of this status.
@@ -6079,13 +6076,13 @@ type GetScheduleResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
 	// JSON200 the response for an HTTP 200 `application/json` response
-	JSON200 *Schedule
+	JSON200 *[]ScheduleEntry
 	// JSONDefault the response for an HTTP default `application/json` response
 	JSONDefault *Failure
 }
 
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
-func (r GetScheduleResponse) GetJSON200() *Schedule {
+func (r GetScheduleResponse) GetJSON200() *[]ScheduleEntry {
 	return r.JSON200
 }
 
@@ -6127,13 +6124,13 @@ type AssignScheduleResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
 	// JSON201 the response for an HTTP 201 `application/json` response
-	JSON201 *Schedule
+	JSON201 *[]ScheduleEntry
 	// JSONDefault the response for an HTTP default `application/json` response
 	JSONDefault *Failure
 }
 
 // GetJSON201 returns the response for an HTTP 201 `application/json` response
-func (r AssignScheduleResponse) GetJSON201() *Schedule {
+func (r AssignScheduleResponse) GetJSON201() *[]ScheduleEntry {
 	return r.JSON201
 }
 
@@ -9485,7 +9482,7 @@ func ParseGetScheduleResponse(rsp *http.Response) (*GetScheduleResponse, error) 
 
 	switch {
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
-		var dest Schedule
+		var dest []ScheduleEntry
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
 		}
@@ -9518,7 +9515,7 @@ func ParseAssignScheduleResponse(rsp *http.Response) (*AssignScheduleResponse, e
 
 	switch {
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
-		var dest Schedule
+		var dest []ScheduleEntry
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
 		}

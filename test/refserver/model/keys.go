@@ -176,3 +176,25 @@ func (d *Data) owner(id int64) error {
 	}
 	return nil
 }
+
+// KeyID returns the id of a live API key, 0 when it is not one; unlike Authenticate it notes no use.
+func (m *Model) KeyID(key string) int64 {
+	var id int64
+	m.read(func(d *Data, _ time.Time) {
+		if i := d.keyOf(key); i >= 0 {
+			id = d.Keys[i].ID
+		}
+	})
+	return id
+}
+
+// IntegrationID returns the id of the integration whose key this is, 0 when there is none.
+func (m *Model) IntegrationID(key string) int64 {
+	var id int64
+	m.read(func(d *Data, _ time.Time) {
+		if i := d.integrationOf(key); i >= 0 {
+			id = d.Integrations[i].ID
+		}
+	})
+	return id
+}

@@ -540,9 +540,6 @@ type UserID = int64
 // Failure defines model for Failure.
 type Failure = ErrorBody
 
-// Schedule defines model for Schedule.
-type Schedule = []ScheduleEntry
-
 // ListAlertsParams defines parameters for ListAlerts.
 type ListAlertsParams struct {
 	// Status Only alerts of this status.
@@ -2486,8 +2483,6 @@ type FailureJSONResponse ErrorBody
 
 type IncidentJSONResponse Incident
 
-type ScheduleJSONResponse []ScheduleEntry
-
 type ListAlertsRequestObject struct {
 	Params ListAlertsParams
 }
@@ -3156,7 +3151,7 @@ type GetScheduleResponseObject interface {
 	VisitGetScheduleResponse(w http.ResponseWriter) error
 }
 
-type GetSchedule200JSONResponse struct{ ScheduleJSONResponse }
+type GetSchedule200JSONResponse []ScheduleEntry
 
 func (response GetSchedule200JSONResponse) VisitGetScheduleResponse(w http.ResponseWriter) error {
 
@@ -3195,7 +3190,7 @@ type AssignScheduleResponseObject interface {
 	VisitAssignScheduleResponse(w http.ResponseWriter) error
 }
 
-type AssignSchedule201JSONResponse struct{ ScheduleJSONResponse }
+type AssignSchedule201JSONResponse []ScheduleEntry
 
 func (response AssignSchedule201JSONResponse) VisitAssignScheduleResponse(w http.ResponseWriter) error {
 
