@@ -1,0 +1,153 @@
+package apply_test
+
+import (
+	"context"
+	"slices"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	appsv1ac "k8s.io/client-go/applyconfigurations/apps/v1"
+	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
+	metav1ac "k8s.io/client-go/applyconfigurations/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"git.ryuvia.com/niklas/terdut-operator/controllers/internal/apply"
+)
+
+var labels = map[string]string{"app.kubernetes.io/name": "demo"}
+
+// world is an owner, its status and what it wants.
+type world struct {
+	owner *corev1.ConfigMap
+	// records is the status.
+	records []apply.Record
+	// remembered counts how often the records were stored before a creation.
+	remembered int
+	// image, env, selector and only (the kinds to render; nil is all) are the spec.
+	image    string
+	env      []*corev1ac.EnvVarApplyConfiguration
+	selector map[string]string
+	only     []string
+}
+
+func newWorld(ctx context.Context) *world {
+	GinkgoHelper()
+	return &world{owner: newOwner(ctx), image: "registry.test/demo:1", selector: labels}
+}
+
+var prunable = []schema.GroupVersionKind{
+	appsv1.SchemeGroupVersion.WithKind("Deployment"), corev1.SchemeGroupVersion.WithKind("Service"),
+}
+
+func (w *world) reference() *metav1ac.OwnerReferenceApplyConfiguration {
+	GinkgoHelper()
+	reference, err := engine.OwnerReference(w.owner)
+	Expect(err).NotTo(HaveOccurred())
+	return reference
+}
+
+func (w *world) renderDeployment() *appsv1ac.DeploymentApplyConfiguration {
+	env := append([]*corev1ac.EnvVarApplyConfiguration{
+		corev1ac.EnvVar().WithName("MODE").WithValue("quiet"),
+		corev1ac.EnvVar().WithName("ADDR").WithValue("$(MODE):8080"),
+	}, w.env...)
+	container := corev1ac.Container().WithName("server").WithImage(w.image).
+		WithEnv(env...).
+		WithPorts(corev1ac.ContainerPort().WithName("http").WithContainerPort(8080)).
+		WithReadinessProbe(corev1ac.Probe().WithHTTPGet(corev1ac.HTTPGetAction().WithPath("/healthz").WithPort(intstr.FromString("http")))).
+		WithResources(corev1ac.ResourceRequirements().WithRequests(corev1.ResourceList{
+			corev1.ResourceCPU: resource.MustParse("100m"), corev1.ResourceMemory: resource.MustParse("64Mi"),
+		})).
+		WithVolumeMounts(corev1ac.VolumeMount().WithName("tmp").WithMountPath("/tmp"))
+	return appsv1ac.Deployment("demo", w.owner.Namespace).WithLabels(labels).WithOwnerReferences(w.reference()).
+		WithSpec(appsv1ac.DeploymentSpec().
+			WithReplicas(1).
+			WithSelector(metav1ac.LabelSelector().WithMatchLabels(w.selector)).
+			WithTemplate(corev1ac.PodTemplateSpec().WithLabels(w.selector).WithSpec(corev1ac.PodSpec().
+				WithContainers(container).
+				WithVolumes(corev1ac.Volume().WithName("tmp").WithEmptyDir(corev1ac.EmptyDirVolumeSource())))))
+}
+
+func (w *world) renderService() *corev1ac.ServiceApplyConfiguration {
+	return corev1ac.Service("demo", w.owner.Namespace).WithLabels(labels).WithOwnerReferences(w.reference()).
+		WithSpec(corev1ac.ServiceSpec().WithSelector(labels).
+			WithPorts(corev1ac.ServicePort().WithName("http").WithPort(80).WithTargetPort(intstr.FromString("http"))))
+}
+
+func (w *world) renderSecret() *corev1ac.SecretApplyConfiguration {
+	return corev1ac.Secret("demo", w.owner.Namespace).WithLabels(labels).WithOwnerReferences(w.reference()).
+		WithData(map[string][]byte{"url": []byte("http://demo")})
+}
+
+// children renders the kinds named in only, or all.
+func (w *world) children() []runtime.ApplyConfiguration {
+	var children []runtime.ApplyConfiguration
+	wants := func(kind string) bool { return w.only == nil || slices.Contains(w.only, kind) }
+	if wants("Secret") {
+		children = append(children, w.renderSecret())
+	}
+	if wants("Service") {
+		children = append(children, w.renderService())
+	}
+	if wants("Deployment") {
+		children = append(children, w.renderDeployment())
+	}
+	return children
+}
+
+// pass runs one pass and stores the records, as the owner's controller does.
+func (w *world) pass(ctx context.Context) (apply.Report, error) {
+	report, err := engine.Converge(ctx, w.owner, w.records, w.children(), prunable,
+		func(_ context.Context, records []apply.Record) error {
+			w.remembered++
+			w.records = records
+			return nil
+		})
+	w.records = report.Records
+	return report, err
+}
+
+// settle runs a pass that must succeed and waits until the cache has what it made.
+func (w *world) settle(ctx context.Context) apply.Report {
+	GinkgoHelper()
+	report, err := w.pass(ctx)
+	Expect(err).NotTo(HaveOccurred())
+	w.caughtUp(ctx, report)
+	return report
+}
+
+// caughtUp waits until the cache has the objects as they are on the API server.
+func (w *world) caughtUp(ctx context.Context, report apply.Report) {
+	GinkgoHelper()
+	for key, object := range report.Live {
+		same, ok := object.DeepCopyObject().(client.Object)
+		Expect(ok).To(BeTrue())
+		live, ok := object.DeepCopyObject().(client.Object)
+		Expect(ok).To(BeTrue())
+		Expect(admin.Get(ctx, client.ObjectKeyFromObject(object), live)).To(Succeed())
+		Eventually(func() (string, error) {
+			err := cached.Get(ctx, client.ObjectKeyFromObject(object), same)
+			return same.GetResourceVersion(), err
+		}).Should(Equal(live.GetResourceVersion()), key.String())
+	}
+}
+
+func (w *world) liveDeployment(ctx context.Context) *appsv1.Deployment {
+	GinkgoHelper()
+	live := &appsv1.Deployment{}
+	Expect(admin.Get(ctx, client.ObjectKey{Namespace: w.owner.Namespace, Name: "demo"}, live)).To(Succeed())
+	return live
+}
+
+func (w *world) record(kind string) apply.Record {
+	GinkgoHelper()
+	index := slices.IndexFunc(w.records, func(r apply.Record) bool { return r.Kind == kind })
+	Expect(index).To(BeNumerically(">=", 0), "a record of kind "+kind)
+	return w.records[index]
+}
