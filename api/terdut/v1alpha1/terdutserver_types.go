@@ -116,17 +116,20 @@ type ServerNetworking struct {
 
 // ServerDatabase names an existing PostgreSQL database, in exactly one way.
 //
+// The rules of the DSN stand here and not on the field: the API server repeats
+// the value of a field that a rule of its own refuses, password included.
+//
 // +kubebuilder:validation:XValidation:rule="(has(self.dsn) && self.dsn != '') != has(self.postgresClusterRef)",message="set exactly one of dsn and postgresClusterRef"
-// +kubebuilder:validation:XValidation:rule="!has(self.passwordSecretRef) || !has(self.passwordSecretRef.name) || self.passwordSecretRef.name == '' || (has(self.dsn) && self.dsn != '')",message="passwordSecretRef goes with dsn; with postgresClusterRef the operator finds the password itself: remove it"
+// +kubebuilder:validation:XValidation:rule="!has(self.passwordSecretRef) || !has(self.passwordSecretRef.name) || self.passwordSecretRef.name == '' || (has(self.dsn) && self.dsn != '') || !has(self.postgresClusterRef)",message="passwordSecretRef goes with dsn; with postgresClusterRef the operator finds the password itself: remove it"
+// +kubebuilder:validation:XValidation:rule="!has(self.dsn) || self.dsn == '' || (isURL(self.dsn) && url(self.dsn).getScheme() in ['postgres', 'postgresql'] && url(self.dsn).getHostname() != '')",fieldPath=".dsn",message="dsn must be a URL such as postgres://user@host:5432/database?sslmode=require"
+// +kubebuilder:validation:XValidation:rule="!has(self.dsn) || !self.dsn.matches('^[^/]*//([^/?#]*:[^/?#]*@|[^/?#]*[/?#].*@)')",fieldPath=".dsn",message="dsn stands in plain text and may not carry a password: put it into a Secret and name that in passwordSecretRef (an @ behind the host is written %40)"
+// +kubebuilder:validation:XValidation:rule="!has(self.dsn) || (self.dsn.matches('^[^?]*([?]([A-Za-z0-9_.]+=([^&;#%]|%[0-9A-Fa-f]{2})*(&[A-Za-z0-9_.]+=([^&;#%]|%[0-9A-Fa-f]{2})*)*)?)?$') && !self.dsn.matches('(?i)[?&](password|passfile|sslpassword|host|hostaddr|service|servicefile)='))",fieldPath=".dsn",message="dsn may have only name=value pairs, joined by &, in its query, and none of password, passfile, sslpassword, host, hostaddr, service and servicefile: name the host in the URL and the password in passwordSecretRef"
 type ServerDatabase struct {
 	// DSN of a database that you bring, such as
 	// postgres://terdut@db:5432/terdut?sslmode=require. It stands in plain
 	// text, so it may not carry a password: that goes into passwordSecretRef.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
-	// +kubebuilder:validation:XValidation:rule="self == '' || (isURL(self) && url(self).getScheme() in ['postgres', 'postgresql'] && url(self).getHostname() != '')",message="dsn must be a URL such as postgres://user@host:5432/database?sslmode=require"
-	// +kubebuilder:validation:XValidation:rule="!self.matches('^[^/]*//[^/?#]*:[^/?#]*@') && !self.matches('^[^/]*//[^/?#]*[/?#].*@')",message="dsn stands in plain text and may not carry a password: put it into a Secret and name that in passwordSecretRef (an @ behind the host is written %40)"
-	// +kubebuilder:validation:XValidation:rule="self.matches('^[^?]*([?]([A-Za-z0-9_.]+=([^&;#%]|%[0-9A-Fa-f]{2})*(&[A-Za-z0-9_.]+=([^&;#%]|%[0-9A-Fa-f]{2})*)*)?)?$') && !self.matches('(?i)[?&](password|passfile|sslpassword|host|hostaddr|service|servicefile)=')",message="dsn may have only name=value pairs, joined by &, in its query, and none of password, passfile, sslpassword, host, hostaddr, service and servicefile: name the host in the URL and the password in passwordSecretRef"
 	DSN string `json:"dsn,omitempty"`
 	// PasswordSecretRef is the password of the DSN's user, in the server's
 	// namespace. Its key is "password" when empty.
@@ -168,6 +171,8 @@ type ServerDeadman struct {
 }
 
 // ServerNotify says where pages are sent.
+//
+// +kubebuilder:validation:XValidation:rule="!has(self.ntfyURL) || !self.ntfyURL.matches('^[^/]*//[^/?#]*@')",fieldPath=".ntfyURL",message="ntfyURL stands in plain text and may not carry a user or password: put an access token into a Secret and name that in tokenSecretRef"
 type ServerNotify struct {
 	// NtfyURL is the base URL of the ntfy server.
 	// +optional

@@ -6,6 +6,9 @@ package v1alpha1
 // with apply.
 //
 // ServerDatabase names an existing PostgreSQL database, in exactly one way.
+//
+// The rules of the DSN stand here and not on the field: the API server repeats
+// the value of a field that a rule of its own refuses, password included.
 type ServerDatabaseApplyConfiguration struct {
 	// DSN of a database that you bring, such as
 	// postgres://terdut@db:5432/terdut?sslmode=require. It stands in plain
