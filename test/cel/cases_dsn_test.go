@@ -6,7 +6,8 @@ const dsnPath = "spec.database.dsn"
 func dsnGroups() []group {
 	return []group{
 		{
-			kind: server, path: dsnPath, says: "must be a URL",
+			kind: server, path: "spec.database", says: "dsn must be a URL",
+			secrets: []string{"s3cret"},
 			pass: dsns(
 				"postgres://terdut@terdut-postgres:5432/terdut?sslmode=require",
 				"postgresql://db/terdut",
@@ -19,6 +20,8 @@ func dsnGroups() []group {
 				"http://terdut@db:5432/terdut",
 				"https://db/terdut",
 				"mysql://db/terdut",
+				"mysql://terdut@db/terdut?key=s3cret",
+				"user=terdut password=s3cret host=db",
 				"memory://",
 				"POSTGRES//db/terdut",
 				"db:5432/terdut",
@@ -36,7 +39,9 @@ func dsnGroups() []group {
 			),
 		},
 		{
-			kind: server, path: dsnPath, says: "may not carry a password",
+			kind: server, path: "spec.database", says: "may not carry a password",
+			overlaps: true,
+			secrets:  []string{"secret", "pa/ss", "pa?ss", "pa#ss", "p@ss", "sec%40ret"},
 			pass: dsns(
 				"postgres://terdut@db/terdut",
 				"postgres://terdut%40corp@db:5432/terdut",
@@ -57,7 +62,9 @@ func dsnGroups() []group {
 			),
 		},
 		{
-			kind: server, path: dsnPath, says: "in its query",
+			kind: server, path: "spec.database", says: "in its query",
+			overlaps: true,
+			secrets:  []string{"=secret", "sec;ret", "elsewhere"},
 			pass: dsns(
 				"postgres://terdut@db/terdut?sslmode=require&application_name=terdut",
 				"postgres://terdut@db/terdut?sslrootcert=/etc/ca/ca.crt",

@@ -110,6 +110,20 @@ func serverGroups() []group {
 			},
 		},
 	}
+	groups = append(groups, group{
+		kind: server, path: "spec.notify", says: "may not carry a user or password",
+		pass: []attempt{
+			create(),
+			create(set("spec.notify.ntfyURL", "https://ntfy.example.com/@team?mail=a@b")),
+			create(unset("spec.notify.ntfyURL")),
+		},
+		fail: []attempt{
+			create(set("spec.notify.ntfyURL", "https://alice:s3cret@ntfy.example.com")),
+			create(set("spec.notify.ntfyURL", "https://tk_s3cret@ntfy.example.com/")),
+			update(set("spec.notify.ntfyURL", "https://:s3cret@ntfy.example.com")),
+		},
+		secrets: []string{"s3cret"},
+	})
 	for _, url := range []struct{ path, says string }{
 		{"spec.notify.ntfyURL", "ntfyURL must be"},
 		{"spec.oidc.issuer", "issuer must be"},

@@ -45,7 +45,11 @@ var _ = Describe("CEL rules", func() {
 })
 
 // celRule is one x-kubernetes-validations entry of the generated definitions.
-type celRule struct{ kind, path, message string }
+type celRule struct {
+	kind, path, message string
+	// field is where the API server reports it: the path, or a field below it.
+	field string
+}
 
 func (r celRule) String() string { return fmt.Sprintf("%s %s %q", r.kind, r.path, r.message) }
 
@@ -54,7 +58,9 @@ var celRules = sync.OnceValue(func() []celRule {
 	var rules []celRule
 	for _, n := range schemaNodes() {
 		for _, validation := range n.schema.XValidations {
-			rules = append(rules, celRule{kind: n.kind, path: n.path, message: validation.Message})
+			rules = append(rules, celRule{
+				kind: n.kind, path: n.path, message: validation.Message, field: n.path + validation.FieldPath,
+			})
 		}
 	}
 	return rules

@@ -3,6 +3,7 @@ package cel_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"sync/atomic"
 
@@ -22,6 +23,10 @@ type group struct {
 	says string
 	// pass must be accepted and fail refused with the rule's whole message.
 	pass, fail []attempt
+	// overlaps is true when what this rule refuses may break another one, too. Otherwise one mistake gives one line.
+	overlaps bool
+	// secrets are words in the refused values that no answer may repeat.
+	secrets []string
 }
 
 // attempt is an object, or a change of one, that the API server is asked to accept.
@@ -88,22 +93,25 @@ func (g group) declare() {
 		}
 		for _, a := range g.fail {
 			It("refuses "+a.text(), func(ctx SpecContext) {
-				expectRefusal(a.try(ctx, g.kind), g.path, g.message())
+				err := a.try(ctx, g.kind)
+				rule := g.rule()
+				expectRefusal(err, rule.field, rule.message)
+				if !g.overlaps {
+					Expect(causesOf(err)).To(HaveLen(1), "one mistake gives one line: %v", err)
+				}
+				for _, secret := range g.secrets {
+					Expect(err.Error()).NotTo(ContainSubstring(secret))
+				}
 			})
 		}
 	})
 }
 
-// message is the whole message of the rule that the group is about.
-func (g group) message() string {
-	var messages []string
-	for _, r := range celRules() {
-		if g.covers(r) {
-			messages = append(messages, r.message)
-		}
-	}
-	Expect(messages).To(HaveLen(1), "rules of %s at %q that say %q", g.kind, g.path, g.says)
-	return messages[0]
+// rule is the one that the group is about.
+func (g group) rule() celRule {
+	rules := slices.DeleteFunc(slices.Clone(celRules()), func(r celRule) bool { return !g.covers(r) })
+	Expect(rules).To(HaveLen(1), "rules of %s at %q that say %q", g.kind, g.path, g.says)
+	return rules[0]
 }
 
 // expectRefusal wants err to be a refusal with that message at that path, and no rule to have failed to be evaluated.
