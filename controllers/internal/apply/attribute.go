@@ -76,15 +76,19 @@ func attributePath(path fieldpath.Path, managers []managed) FieldDrift {
 	return FieldDrift{Path: name}
 }
 
-// has tells whether the set has the path or anything inside of it.
+// has tells whether the set has the path, anything inside of it, or the single field that it is a part of.
 func has(set *fieldpath.Set, path fieldpath.Path) bool {
 	if set.Has(path) {
 		return true
 	}
 	for _, element := range path {
-		set = set.WithPrefix(element)
+		inner := set.WithPrefix(element)
+		if inner.Empty() {
+			return set.Members.Has(element)
+		}
+		set = inner
 	}
-	return !set.Empty()
+	return true
 }
 
 // attributeConflicts reads the causes of a conflict. The causes name path and manager in prose; the entries tell the rest.

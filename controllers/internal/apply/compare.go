@@ -19,7 +19,7 @@ type difference struct {
 	live *typed.TypedValue
 	// owned are the fields that we own of it.
 	owned *fieldpath.Set
-	// paths are the fields that differ, without those inside of another one. Empty when only an order differs.
+	// paths are the fields that differ. Empty when only an order differs.
 	paths []fieldpath.Path
 }
 
@@ -41,21 +41,22 @@ func (e *Engine) compare(live client.Object, want *intent) (difference, error) {
 		return difference{}, fmt.Errorf("compare %s with its intent: %w", want.key, err)
 	}
 	diff := difference{live: whole, owned: owned}
-	var missing *fieldpath.Set
-	if owned.Empty() {
-		missing, err = want.fields.ToFieldSet()
-	} else {
-		extracted := whole.ExtractItems(owned.Leaves())
-		if value.Equals(extracted.AsValue(), want.fields.AsValue()) {
-			diff.same = true
+	differing := want.fields.ToFieldSet
+	if !owned.Empty() {
+		extracted, extractErr := e.schemas.extract(whole, want.key.gvk(), owned)
+		if extractErr != nil {
+			return difference{}, fmt.Errorf("extract our fields of %s: they do not fit the schema of its kind", want.key)
+		}
+		if diff.same = value.Equals(extracted.AsValue(), want.fields.AsValue()); diff.same {
 			return diff, nil
 		}
-		missing, err = differing(extracted, want.fields)
+		differing = func() (*fieldpath.Set, error) { return differences(extracted, want.fields) }
 	}
+	missing, err := differing()
 	if err != nil {
-		return difference{}, fmt.Errorf("compare %s with its intent: %w", want.key, err)
+		return difference{}, fmt.Errorf("compare %s with its intent: what it holds does not fit the schema of its kind", want.key)
 	}
-	diff.paths = outermost(missing)
+	diff.paths = readable(missing)
 	return diff, nil
 }
 
@@ -85,7 +86,7 @@ func decode(entry *metav1.ManagedFieldsEntry) (*fieldpath.Set, error) {
 	return set, nil
 }
 
-func differing(have, want *typed.TypedValue) (*fieldpath.Set, error) {
+func differences(have, want *typed.TypedValue) (*fieldpath.Set, error) {
 	comparison, err := have.Compare(want)
 	if err != nil {
 		return nil, err
@@ -93,18 +94,22 @@ func differing(have, want *typed.TypedValue) (*fieldpath.Set, error) {
 	return comparison.Added.Union(comparison.Modified).Union(comparison.Removed), nil
 }
 
-// outermost returns the paths of a set that are not inside of another one, in order: a removed list item is one field
-// and not also each of its parts.
-func outermost(set *fieldpath.Set) []fieldpath.Path {
+// readable returns the paths that a reader needs, in order: a list item that is missing is one field and not also each of
+// its parts, and a map of which all fields are missing is its fields.
+func readable(set *fieldpath.Set) []fieldpath.Path {
 	var paths []fieldpath.Path
 	for path := range set.All() {
 		paths = append(paths, path.Copy())
 	}
-	slices.SortFunc(paths, fieldpath.Path.Compare)
 	// A path sorts right before those inside of it.
-	kept := paths[:0]
-	for _, path := range paths {
-		if len(kept) == 0 || !inside(path, kept[len(kept)-1]) {
+	slices.SortFunc(paths, fieldpath.Path.Compare)
+	var kept []fieldpath.Path
+	for i, path := range paths {
+		if len(path) == 0 || len(kept) > 0 && inside(path, kept[len(kept)-1]) {
+			continue
+		}
+		isItem := path[len(path)-1].Key != nil
+		if isItem || i+1 == len(paths) || !inside(paths[i+1], path) {
 			kept = append(kept, path)
 		}
 	}

@@ -22,12 +22,13 @@ const FieldManager = "terdut-operator"
 
 // Options are what an Engine works with. Client, Live and Scheme are required.
 type Options struct {
-	// Client reads from the cache, applies and deletes.
+	// Client reads from the cache, applies and deletes. Unstructured children cost a request in every pass unless its
+	// option Cache.Unstructured is set.
 	Client client.Client
 	// Live reads from the API server.
 	Live client.Reader
 	// Converter knows the schemas of the kinds that are applied. The default knows those of client-go. A kind that it does
-	// not know is compared by a deduced schema, in which every list outside metadata is one atomic field.
+	// not know is compared by a deduced schema.
 	Converter managedfields.TypeConverter
 	// Scheme knows the owner's kind. Children whose kind it knows are read as that type, all others as unstructured.
 	Scheme *runtime.Scheme

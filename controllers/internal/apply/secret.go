@@ -91,7 +91,7 @@ func (e *Engine) ForeignFields(owner client.Object, live *corev1.Secret, secret 
 	if err != nil {
 		return nil, err
 	}
-	paths := outermost(wanted.Difference(owned).Leaves())
+	paths := readable(wanted.Difference(owned))
 	if len(paths) == 0 {
 		return nil, nil
 	}

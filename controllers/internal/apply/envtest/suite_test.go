@@ -50,7 +50,10 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 
 	counted := rest.CopyConfig(plane.Config)
 	counted.Wrap(requests.wrap)
-	operator, err := cluster.New(counted, func(o *cluster.Options) { o.Scheme = scheme })
+	operator, err := cluster.New(counted, func(o *cluster.Options) {
+		o.Scheme = scheme
+		o.Client.Cache = &client.CacheOptions{Unstructured: true}
+	})
 	Expect(err).NotTo(HaveOccurred())
 	running, stop := context.WithCancel(context.Background())
 	var done sync.WaitGroup

@@ -29,8 +29,9 @@ type world struct {
 	records []apply.Record
 	// remembered counts how often the records were stored before a creation.
 	remembered int
-	// image, env, selector and only (the kinds to render; nil is all) are the spec.
+	// image, url, env, selector and only (the kinds to render; nil is all) are the spec.
 	image    string
+	url      string
 	env      []*corev1ac.EnvVarApplyConfiguration
 	selector map[string]string
 	only     []string
@@ -38,7 +39,7 @@ type world struct {
 
 func newWorld(ctx context.Context) *world {
 	GinkgoHelper()
-	return &world{owner: newOwner(ctx), image: "registry.test/demo:1", selector: labels}
+	return &world{owner: newOwner(ctx), image: "registry.test/demo:1", url: "http://demo", selector: labels}
 }
 
 var prunable = []schema.GroupVersionKind{
@@ -82,7 +83,7 @@ func (w *world) renderService() *corev1ac.ServiceApplyConfiguration {
 
 func (w *world) renderSecret() *corev1ac.SecretApplyConfiguration {
 	return corev1ac.Secret("demo", w.owner.Namespace).WithLabels(labels).WithOwnerReferences(w.reference()).
-		WithData(map[string][]byte{"url": []byte("http://demo")})
+		WithData(map[string][]byte{"url": []byte(w.url)})
 }
 
 // children renders the kinds named in only, or all.
