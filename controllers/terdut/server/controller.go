@@ -1,0 +1,155 @@
+package server
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/events"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+
+	v1alpha1 "git.ryuvia.com/niklas/terdut-operator/api/terdut/v1alpha1"
+	"git.ryuvia.com/niklas/terdut-operator/controllers/internal/apply"
+	"git.ryuvia.com/niklas/terdut-operator/controllers/internal/outcome"
+	"git.ryuvia.com/niklas/terdut-operator/terdutapi"
+)
+
+// +kubebuilder:rbac:groups=terdut.ryuvia.com,resources=terdutservers,verbs=get;list;watch;patch
+// +kubebuilder:rbac:groups=terdut.ryuvia.com,resources=terdutservers/status,verbs=patch
+// +kubebuilder:rbac:groups=terdut.ryuvia.com,resources=terdutservers/finalizers,verbs=update
+// +kubebuilder:rbac:groups=terdut.ryuvia.com,resources=terdutteams,verbs=get;list;watch
+// +kubebuilder:rbac:groups=apps,resources=deployments,verbs=get;list;watch;create;patch;delete
+// +kubebuilder:rbac:groups="",resources=services,verbs=get;list;watch;create;patch;delete
+// +kubebuilder:rbac:groups="",resources=secrets,verbs=get;list;watch;create;patch
+// +kubebuilder:rbac:groups="",resources=namespaces,verbs=get
+// +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
+// +kubebuilder:rbac:groups=acid.zalan.do,resources=postgresqls,verbs=get
+
+// Clients makes clients of the terdut-server that a TerdutServer stands for.
+type Clients interface {
+	// Client returns a client that sends key; an empty key sends none.
+	Client(server *v1alpha1.TerdutServer, key string) (*terdutapi.Client, error)
+	// Close forgets a server that is gone.
+	Close(uid types.UID)
+}
+
+// Reconciler installs one terdut-server for each TerdutServer. All exported
+// fields but Now are required.
+type Reconciler struct {
+	// Client reads from the manager's cache and writes. The cache holds
+	// managedFields of Deployments and Services, Secrets that bear our label,
+	// and the indices of package refs.
+	Client client.Client
+	// Live reads from the API server.
+	Live client.Reader
+	// Engine converges the children.
+	Engine *apply.Engine
+	// Clients reach the servers.
+	Clients Clients
+	// Recorder takes the Events.
+	Recorder events.EventRecorder
+	// Schedule knows when to look again.
+	Schedule *outcome.Schedule
+	// Resync is the time between two looks at a settled server, the one that
+	// Schedule was made with. The operator's key is tried once in it.
+	Resync time.Duration
+	// Now tells the time; time.Now when nil.
+	Now func() time.Time
+
+	memory memory
+}
+
+// prunable are the kinds of which a child that is no longer rendered is
+// deleted. Nothing that holds data is among them.
+var prunable = []schema.GroupVersionKind{
+	appsv1.SchemeGroupVersion.WithKind("Deployment"),
+	corev1.SchemeGroupVersion.WithKind("Service"),
+}
+
+// Reconcile implements reconcile.Reconciler.
+func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	server := &v1alpha1.TerdutServer{}
+	if err := r.Client.Get(ctx, req.NamespacedName, server); err != nil {
+		if apierrors.IsNotFound(err) {
+			r.forget(req.NamespacedName)
+			return ctrl.Result{}, nil
+		}
+		return ctrl.Result{}, fmt.Errorf("read TerdutServer %s: %w", req.NamespacedName, err)
+	}
+	if server.DeletionTimestamp != nil {
+		result, err := r.finalize(ctx, server)
+		return r.lookAgain(result, err)
+	}
+	// Before anything is made, so that nothing of it is forgotten.
+	if err := r.setFinalizer(ctx, server, controllerutil.AddFinalizer); err != nil {
+		return r.lookAgain(ctrl.Result{}, err)
+	}
+	seen, err := r.converge(ctx, server)
+	return r.report(ctx, server, seen, err)
+}
+
+// converge reads, renders, applies, and sees to the operator's key. What it
+// returns holds after an error as well.
+func (r *Reconciler) converge(ctx context.Context, server *v1alpha1.TerdutServer) (Seen, error) {
+	seen := Seen{Teams: server.Status.AttachedTeams}
+	teams, err := r.teams(ctx, server)
+	if err != nil {
+		return seen, err
+	}
+	seen.Teams = attached(teams)
+	if seen.Deployment, err = r.deployment(ctx, server); err != nil {
+		return seen, err
+	}
+	in, err := r.read(ctx, server)
+	if in.Database.DSN != "" {
+		seen.Database = &in.Database
+	}
+	if err != nil {
+		return seen, err
+	}
+	done, err := r.Engine.Converge(ctx, server, records(server.Status.Children), Render(in), prunable, r.remember(server))
+	r.tell(server, done.Changes)
+	seen.Records = done.Records
+	if live, ok := done.Object("Deployment", server.Name).(*appsv1.Deployment); ok {
+		seen.Deployment = live
+	}
+	if err != nil {
+		return seen, err
+	}
+	seen.Converged = true
+	seen.Identity, err = r.identify(ctx, server, seen.Deployment)
+	return seen, err
+}
+
+// forget drops what is remembered of a server that is gone.
+func (r *Reconciler) forget(key types.NamespacedName) {
+	for _, uid := range r.memory.forget(key) {
+		r.Clients.Close(uid)
+	}
+	r.Schedule.Forget(key)
+}
+
+func (r *Reconciler) lookAgain(result ctrl.Result, err error) (ctrl.Result, error) {
+	if apply.IsLookAgain(err) {
+		return r.Schedule.LookAgain(), nil
+	}
+	return result, err
+}
+
+func (r *Reconciler) now() time.Time {
+	if r.Now == nil {
+		return time.Now()
+	}
+	return r.Now()
+}
+
+// recheck is the age at which an accepted key is tried again. A resync comes
+// after nine tenths of its time at the earliest.
+func (r *Reconciler) recheck() time.Duration { return r.Resync * 8 / 10 }

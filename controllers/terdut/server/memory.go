@@ -1,0 +1,117 @@
+package server
+
+import (
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	v1alpha1 "git.ryuvia.com/niklas/terdut-operator/api/terdut/v1alpha1"
+)
+
+// memory is what the process knows of servers and no object holds. It is safe
+// for concurrent use.
+type memory struct {
+	mu      sync.Mutex
+	servers map[types.UID]*remembered
+	// asking counts the bootstrap calls that are under way.
+	asking int
+}
+
+type remembered struct {
+	name types.NamespacedName
+	// accepted is the last key that the server accepted.
+	accepted accepted
+	// held is a key that was handed out and is not in its Secret yet.
+	held *answer
+	// unheard is true when this process has recorded the attempt to bootstrap
+	// and the server cannot have acted on any call since.
+	unheard bool
+	// counted is when the number of teams was last written.
+	counted time.Time
+}
+
+// accepted is one version of the credentials Secret whose key was accepted.
+type accepted struct {
+	uid             types.UID
+	resourceVersion string
+	reason          string
+	at              time.Time
+}
+
+// answer is a key that exists nowhere else.
+type answer struct {
+	// server as it was when it answered: the owner of the Secret to be.
+	server *v1alpha1.TerdutServer
+	key    string
+}
+
+// of calls f with what is remembered of a server. f must not call memory.
+func (m *memory) of(server *v1alpha1.TerdutServer, f func(*remembered)) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.servers == nil {
+		m.servers = map[types.UID]*remembered{}
+	}
+	entry, found := m.servers[server.UID]
+	if !found {
+		entry = &remembered{name: types.NamespacedName{Namespace: server.Namespace, Name: server.Name}}
+		m.servers[server.UID] = entry
+	}
+	f(entry)
+}
+
+// held is the key that waits to be written for a server, or nil.
+func (m *memory) held(server *v1alpha1.TerdutServer) (held *answer) {
+	m.of(server, func(e *remembered) { held = e.held })
+	return held
+}
+
+// accepted is what the server accepted last.
+func (m *memory) accepted(server *v1alpha1.TerdutServer) (last accepted) {
+	m.of(server, func(e *remembered) { last = e.accepted })
+	return last
+}
+
+// forget drops all servers of that name, since there is none any more, and
+// returns their UIDs.
+func (m *memory) forget(name types.NamespacedName) (gone []types.UID) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for uid, entry := range m.servers {
+		if entry.name == name {
+			delete(m.servers, uid)
+			gone = append(gone, uid)
+		}
+	}
+	return gone
+}
+
+// begin notes that a bootstrap call is about to be made. The function that it
+// returns is called with the answer, or nil.
+func (m *memory) begin(server *v1alpha1.TerdutServer) (end func(*answer)) {
+	m.mu.Lock()
+	m.asking++
+	m.mu.Unlock()
+	return func(a *answer) {
+		if a != nil {
+			m.of(server, func(e *remembered) { e.held = a })
+		}
+		m.mu.Lock()
+		m.asking--
+		m.mu.Unlock()
+	}
+}
+
+// outstanding are the keys that are still to be written, and whether a call is
+// under way that may bring another one.
+func (m *memory) outstanding() (held []*answer, asking bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, entry := range m.servers {
+		if entry.held != nil {
+			held = append(held, entry.held)
+		}
+	}
+	return held, m.asking > 0
+}

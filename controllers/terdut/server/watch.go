@@ -1,0 +1,136 @@
+package server
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/cluster"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	logf "sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+
+	v1alpha1 "git.ryuvia.com/niklas/terdut-operator/api/terdut/v1alpha1"
+	"git.ryuvia.com/niklas/terdut-operator/controllers/terdut/refs"
+)
+
+// Options say how the controller runs.
+type Options struct {
+	// Secrets is a second cluster object, metadata only: its cache sees the
+	// Secrets that specs name, which do not bear our label. The caller adds it
+	// to the manager. Required.
+	Secrets cluster.Cluster
+	// Workers is how many servers are looked at side by side. Default 1.
+	Workers int
+}
+
+// SetupWithManager registers the controller, and the write of held keys at the
+// end of the process. Package refs must have added its indices.
+func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, options Options) error {
+	changed := builder.WithPredicates(predicate.ResourceVersionChangedPredicate{})
+	secrets := &metav1.PartialObjectMetadata{}
+	secrets.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Secret"))
+	err := ctrl.NewControllerManagedBy(mgr).
+		Named("terdutserver").
+		WithOptions(controller.Options{MaxConcurrentReconciles: options.Workers}).
+		For(&v1alpha1.TerdutServer{}, builder.WithPredicates(serverChanged())).
+		Owns(&appsv1.Deployment{}, changed).
+		Owns(&corev1.Service{}, changed).
+		Owns(&corev1.Secret{}, changed).
+		Watches(&v1alpha1.TerdutTeam{}, handler.EnqueueRequestsFromMapFunc(serverOfTeam), builder.WithPredicates(attachmentChanged())).
+		WatchesRawSource(source.Kind(options.Secrets.GetCache(), secrets,
+			handler.TypedEnqueueRequestsFromMapFunc(r.serversOfSecret),
+			predicate.TypedResourceVersionChangedPredicate[*metav1.PartialObjectMetadata]{})).
+		Complete(r)
+	if err != nil {
+		return fmt.Errorf("set up the controller of TerdutServers: %w", err)
+	}
+	if err = mgr.Add(r); err != nil {
+		return fmt.Errorf("set up the write of held keys: %w", err)
+	}
+	return nil
+}
+
+// serverChanged passes what a pass reads of a server and leaves out its status,
+// which only this controller writes.
+func serverChanged() predicate.Predicate {
+	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
+		return e.ObjectOld.GetGeneration() != e.ObjectNew.GetGeneration() ||
+			e.ObjectOld.GetUID() != e.ObjectNew.GetUID() ||
+			(e.ObjectOld.GetDeletionTimestamp() == nil) != (e.ObjectNew.GetDeletionTimestamp() == nil) ||
+			!slices.Equal(e.ObjectOld.GetFinalizers(), e.ObjectNew.GetFinalizers())
+	}}
+}
+
+// attachmentChanged passes what counts for a server: whether a team holds
+// something on it, and whether it is going.
+func attachmentChanged() predicate.Predicate {
+	return predicate.Funcs{
+		CreateFunc: func(e event.CreateEvent) bool { return attachmentOf(e.Object) != attachment{} },
+		UpdateFunc: func(e event.UpdateEvent) bool { return attachmentOf(e.ObjectOld) != attachmentOf(e.ObjectNew) },
+	}
+}
+
+type attachment struct {
+	server  string
+	pending bool
+	going   bool
+}
+
+func attachmentOf(object client.Object) attachment {
+	team, ok := object.(*v1alpha1.TerdutTeam)
+	if !ok {
+		return attachment{}
+	}
+	is := attachment{pending: team.Status.PendingCreate != nil, going: team.DeletionTimestamp != nil}
+	if holds(team) {
+		is.server = string(team.Status.Remote.ServerUID)
+	}
+	return is
+}
+
+func serverOfTeam(_ context.Context, object client.Object) []reconcile.Request {
+	team, ok := object.(*v1alpha1.TerdutTeam)
+	if !ok {
+		return nil
+	}
+	return []reconcile.Request{{NamespacedName: refs.ServerOf(team)}}
+}
+
+// serversOfSecret finds the servers whose spec names a Secret, or whose
+// database cluster it belongs to.
+func (r *Reconciler) serversOfSecret(ctx context.Context, secret *metav1.PartialObjectMetadata) []reconcile.Request {
+	named := r.list(ctx, client.InNamespace(secret.Namespace), client.MatchingFields{refs.ServersBySecret: secret.Name})
+	if cluster, ok := postgresClusterOf(secret.Name); ok {
+		for _, server := range r.list(ctx, client.InNamespace(secret.Namespace)) {
+			if ref := server.Spec.Database.PostgresClusterRef; ref != nil && ref.Name == cluster {
+				named = append(named, server)
+			}
+		}
+	}
+	requests := make([]reconcile.Request, 0, len(named))
+	for i := range named {
+		requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&named[i])})
+	}
+	return requests
+}
+
+func (r *Reconciler) list(ctx context.Context, options ...client.ListOption) []v1alpha1.TerdutServer {
+	servers := &v1alpha1.TerdutServerList{}
+	if err := r.Client.List(ctx, servers, options...); err != nil {
+		// The cache is there and indexed, or this controller would not run.
+		logf.FromContext(ctx).Error(err, "list the TerdutServers that a Secret concerns")
+		return nil
+	}
+	return servers.Items
+}
