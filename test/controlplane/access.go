@@ -67,10 +67,11 @@ func (p *ControlPlane) KubeconfigFile(path string, user *rest.Config) error {
 
 // Kubectl is a kubectl command with the administrator's access. Its cache lies in the control plane's own directory.
 func (p *ControlPlane) Kubectl(ctx context.Context, args ...string) *exec.Cmd {
-	flags := []string{"--kubeconfig=" + p.adminKubeconfig(), "--cache-dir=" + filepath.Join(p.keeper.dir, "kubectl-cache")}
+	flags := []string{"--kubeconfig=" + p.AdminKubeconfig(), "--cache-dir=" + filepath.Join(p.keeper.dir, "kubectl-cache")}
 	return exec.CommandContext(ctx, p.Assets.Kubectl, append(flags, args...)...)
 }
 
-func (p *ControlPlane) adminKubeconfig() string {
+// AdminKubeconfig is the path of a kubeconfig file with the administrator's access. [ControlPlane.Stop] removes it.
+func (p *ControlPlane) AdminKubeconfig() string {
 	return filepath.Join(p.keeper.dir, "admin.kubeconfig")
 }

@@ -97,3 +97,14 @@ func TestBuildErrorSaysWhatToDo(t *testing.T) {
 		})
 	}
 }
+
+func TestExplainNamesTheCause(t *testing.T) {
+	g := NewWithT(t)
+	plane := &ControlPlane{logDir: t.TempDir()}
+	ended := errors.New("start kube-apiserver: it ended")
+	g.Expect(plane.explain(ended, etcdBinary)).To(Equal(ended), "no log, no more to say")
+	g.Expect(os.WriteFile(plane.logFile(etcdBinary), []byte("first\nno such flag\n"), 0o600)).To(Succeed())
+	g.Expect(plane.explain(ended, etcdBinary)).To(MatchError("start kube-apiserver: it ended; last line of etcd: no such flag"))
+	g.Expect(os.WriteFile(plane.logFile(etcdBinary), []byte("listen tcp: bind: address already in use\n"), 0o600)).To(Succeed())
+	g.Expect(plane.explain(ended, etcdBinary)).To(MatchError(errPortInUse))
+}

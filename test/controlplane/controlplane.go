@@ -119,7 +119,7 @@ func start(ctx context.Context, assets Assets, options Options) (plane *ControlP
 	if err = plane.startAPIServer(options); err != nil {
 		return nil, err
 	}
-	if err = plane.KubeconfigFile(plane.adminKubeconfig(), nil); err != nil {
+	if err = plane.KubeconfigFile(plane.AdminKubeconfig(), nil); err != nil {
 		return nil, err
 	}
 	if len(options.Controllers) > 0 {

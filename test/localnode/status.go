@@ -1,6 +1,7 @@
 package localnode
 
 import (
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -79,13 +80,8 @@ func (s *statusWriter) initialized() bool {
 }
 
 func (s *statusWriter) phase() corev1.PodPhase {
-	for _, v := range s.inits {
-		if v.finished && v.failed() {
-			return corev1.PodFailed
-		}
-	}
-	if !s.initialized() {
-		return corev1.PodPending
+	if slices.ContainsFunc(s.inits, func(v view) bool { return v.finished && v.failed() }) {
+		return corev1.PodFailed
 	}
 	finished, failed, launched := true, false, true
 	for _, v := range s.mains {
@@ -94,7 +90,7 @@ func (s *statusWriter) phase() corev1.PodPhase {
 		launched = launched && v.launched
 	}
 	switch {
-	case !launched:
+	case !launched || !s.initialized():
 		return corev1.PodPending
 	case finished && failed:
 		return corev1.PodFailed

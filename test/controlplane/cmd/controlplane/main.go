@@ -58,7 +58,7 @@ func serve(ctx context.Context, args []string, stdout, stderr io.Writer) (err er
 	options := controlplane.Options{Log: stderr}
 	flags := flag.NewFlagSet("controlplane run", flag.ContinueOnError)
 	flags.SetOutput(stderr)
-	kubeconfig := flags.String("kubeconfig", "controlplane.kubeconfig", "`file` that gets the administrator's access")
+	kubeconfig := flags.String("kubeconfig", "", "`file` that gets a copy of the administrator's access")
 	crds := flags.String("crds", "", "comma-separated `paths` of CustomResourceDefinitions")
 	controllers := flags.String("controllers", strings.Join(controlplane.DefaultControllers(), ","), "comma-separated `names` of controllers")
 	flags.StringVar(&options.LogDir, "logs", "", "`directory` for the logs (default: thrown away)")
@@ -74,10 +74,12 @@ func serve(ctx context.Context, args []string, stdout, stderr io.Writer) (err er
 		return err
 	}
 	defer func() { err = errors.Join(err, plane.Stop()) }()
-	if err = plane.KubeconfigFile(*kubeconfig, nil); err != nil {
-		return err
+	if *kubeconfig != "" {
+		if err = plane.KubeconfigFile(*kubeconfig, nil); err != nil {
+			return err
+		}
 	}
-	if _, err = fmt.Fprintf(stdout, "running at %s; kubeconfig: %s; Ctrl-C ends it\n", plane.Config.Host, *kubeconfig); err != nil {
+	if _, err = fmt.Fprintf(stdout, "running; Ctrl-C ends it\nexport KUBECONFIG=%s\n", plane.AdminKubeconfig()); err != nil {
 		return err
 	}
 	<-ctx.Done()
