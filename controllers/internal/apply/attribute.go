@@ -110,10 +110,15 @@ func findConflict(cause metav1.StatusCause, managers []managed) (FieldDrift, boo
 		if manager.entry.Manager != quoted(cause.Message) {
 			continue
 		}
-		for path := range manager.set.All() {
-			if path.String() == cause.Field {
-				return manager.drift(formatPath(path)), true
+		name := ""
+		// Set.All must not be left early: it goes on, and the runtime panics.
+		manager.set.Iterate(func(path fieldpath.Path) {
+			if name == "" && path.String() == cause.Field {
+				name = formatPath(path)
 			}
+		})
+		if name != "" {
+			return manager.drift(name), true
 		}
 	}
 	return FieldDrift{}, false

@@ -2,9 +2,12 @@ package apply
 
 import (
 	"fmt"
+	"maps"
+	"reflect"
 	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
@@ -29,7 +32,7 @@ func (e *Engine) compare(live client.Object, want *intent) (difference, error) {
 		live.GetObjectKind().SetGroupVersionKind(want.key.gvk())
 	}
 	// Others may have written what the schema does not allow; that is for the API server to judge.
-	whole, err := e.schemas.typed(live, want.key.gvk(), typed.AllowDuplicates)
+	whole, err := e.schemas.typed(withoutManagedFields(live), want.key.gvk(), typed.AllowDuplicates)
 	if err != nil {
 		if isSecret(want.key.gvk()) {
 			return difference{}, fmt.Errorf("compare %s with its intent: it does not fit the schema of its kind", want.key)
@@ -58,6 +61,31 @@ func (e *Engine) compare(live client.Object, want *intent) (difference, error) {
 	}
 	diff.paths = readable(missing)
 	return diff, nil
+}
+
+// withoutManagedFields returns a shallow copy. Half of an object is managedFields, and to walk them costs as much as all
+// the rest.
+func withoutManagedFields(object client.Object) client.Object {
+	if content, ok := object.(*unstructured.Unstructured); ok {
+		metadata, isMap := content.Object["metadata"].(map[string]any)
+		if !isMap {
+			return object
+		}
+		metadata = maps.Clone(metadata)
+		delete(metadata, "managedFields")
+		whole := maps.Clone(content.Object)
+		whole["metadata"] = metadata
+		return &unstructured.Unstructured{Object: whole}
+	}
+	original := reflect.ValueOf(object).Elem()
+	clone := reflect.New(original.Type())
+	clone.Elem().Set(original)
+	bare, ok := clone.Interface().(client.Object)
+	if !ok {
+		return object
+	}
+	bare.SetManagedFields(nil)
+	return bare
 }
 
 // ownedFields returns the set of our own entry. It is empty when there is none.
@@ -98,9 +126,7 @@ func differences(have, want *typed.TypedValue) (*fieldpath.Set, error) {
 // its parts, and a map of which all fields are missing is its fields.
 func readable(set *fieldpath.Set) []fieldpath.Path {
 	var paths []fieldpath.Path
-	for path := range set.All() {
-		paths = append(paths, path.Copy())
-	}
+	set.Iterate(func(path fieldpath.Path) { paths = append(paths, path.Copy()) })
 	// A path sorts right before those inside of it.
 	slices.SortFunc(paths, fieldpath.Path.Compare)
 	var kept []fieldpath.Path

@@ -89,17 +89,18 @@ func extractElement(item any, set *fieldpath.Set, element fieldpath.PathElement)
 
 // elementOf returns the element of the set that selects the item of a list.
 func elementOf(item any, set *fieldpath.Set) (fieldpath.PathElement, bool) {
-	for element := range set.Members.All() {
-		if selects(element, item) {
-			return element, true
+	var selected *fieldpath.PathElement
+	choose := func(element fieldpath.PathElement) {
+		if selected == nil && selects(element, item) {
+			selected = &element
 		}
 	}
-	for element := range set.Children.All() {
-		if selects(element, item) {
-			return element, true
-		}
+	set.Members.Iterate(choose)
+	set.Children.Iterate(choose)
+	if selected == nil {
+		return fieldpath.PathElement{}, false
 	}
-	return fieldpath.PathElement{}, false
+	return *selected, true
 }
 
 func selects(element fieldpath.PathElement, item any) bool {

@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	appsv1ac "k8s.io/client-go/applyconfigurations/apps/v1"
 	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -163,6 +164,28 @@ var _ = Describe("Converge", func() {
 		}
 		Expect(names).To(ConsistOf("FOREIGN", "MODE", "ADDR"))
 		Expect(live.Annotations).To(HaveKeyWithValue("example.com/note", "mine"))
+	})
+
+	It("counts an apply that changes nothing, and calls it no change", func(ctx SpecContext) {
+		// The API server stores the variable without the empty value: the intent is never what is stored.
+		w.env = []*corev1ac.EnvVarApplyConfiguration{corev1ac.EnvVar().WithName("EMPTY").WithValue("")}
+		w.settle(ctx)
+		before := w.liveDeployment(ctx).ResourceVersion
+		report := w.settle(ctx)
+		Expect(report.Changes).To(BeEmpty())
+		Expect(report.NoOps).To(ConsistOf(HaveField("Kind", "Deployment")))
+		Expect(w.liveDeployment(ctx).ResourceVersion).To(Equal(before))
+	})
+
+	It("takes a field that another manager applied, and reports it as forced", func(ctx SpecContext) {
+		w.settle(ctx)
+		theirs := appsv1ac.Deployment("demo", w.owner.Namespace).WithLabels(map[string]string{"app.kubernetes.io/name": "theirs", "else": "1"})
+		Expect(admin.Apply(ctx, theirs, client.FieldOwner("gitops"), client.ForceOwnership)).To(Succeed())
+		w.caughtUp(ctx, apply.Report{Live: map[apply.Key]client.Object{{Kind: "Deployment"}: w.liveDeployment(ctx)}})
+		report := w.settle(ctx)
+		taken := And(HaveField("Path", "metadata.labels[app.kubernetes.io/name]"), HaveField("Manager", "gitops"), HaveField("Operation", "Apply"))
+		Expect(report.Changes).To(ConsistOf(And(HaveField("Fields", ConsistOf(taken)), HaveField("Forced", ConsistOf(taken)))))
+		Expect(w.liveDeployment(ctx).Labels).To(Equal(map[string]string{"app.kubernetes.io/name": "demo", "else": "1"}))
 	})
 
 	It("makes a deleted child again", func(ctx SpecContext) {
