@@ -84,7 +84,7 @@ func TestBuildErrorSaysWhatToDo(t *testing.T) {
 	failed := errors.New("exit status 1")
 	for output, want := range map[string]string{
 		"go: k8s.io/kubernetes@v1.37.2: Get \"https://proxy.example.com\": dial tcp: lookup proxy.example.com: no such host\n": "set GOPROXY",
-		"write /tmp/x: no space left on device\n":  "no space left on device: 3 GB are needed",
+		"write /tmp/x: no space left on device\n":  "no space left on device: 4 GB are needed",
 		"# k8s.io/kubernetes\nx.go:1: undefined\n": "x.go:1: undefined",
 		"": "exit status 1",
 	} {

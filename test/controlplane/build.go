@@ -83,7 +83,7 @@ func buildError(ctx context.Context, name, version, output string, err error) er
 		}
 	}
 	if strings.Contains(output, "no space left on device") {
-		return fmt.Errorf("build %s %s: no space left on device: 3 GB are needed in GOCACHE, GOMODCACHE and TMPDIR: %w", name, version, err)
+		return fmt.Errorf("build %s %s: no space left on device: 4 GB are needed in GOCACHE, GOMODCACHE and TMPDIR: %w", name, version, err)
 	}
 	return fmt.Errorf("build %s %s: %s", name, version, line)
 }
