@@ -82,6 +82,8 @@ func Truncate(w http.ResponseWriter, r *http.Request, next http.Handler) {
 	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
 	w.WriteHeader(answer.Code)
 	_, _ = w.Write(body[:len(body)/2])
+	// Without a flush the connection would close before anything was sent.
+	_ = http.NewResponseController(w).Flush()
 	panic(http.ErrAbortHandler)
 }
 

@@ -80,7 +80,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	out := &statusWriter{ResponseWriter: w, note: func(status int) { s.note(func() { entry.Status = status }) }}
 	own := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		in := &statusWriter{ResponseWriter: w, note: func(status int) { s.note(func() { entry.Handled = status }) }}
-		if route == "" && r.URL.Path != "/" {
+		if route == "" {
 			s.missing(in, r)
 			return
 		}

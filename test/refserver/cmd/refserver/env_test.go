@@ -1,0 +1,70 @@
+package main
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+func from(pairs ...string) (config, error) {
+	env := map[string]string{}
+	for i := 0; i < len(pairs); i += 2 {
+		env[pairs[i]] = pairs[i+1]
+	}
+	return fromEnvironment(func(name string) (string, bool) {
+		value, ok := env[name]
+		return value, ok
+	})
+}
+
+func TestEnvironment(t *testing.T) {
+	cfg, err := from()
+	if err != nil || cfg.listen != ":8080" || cfg.options.Settings.StaleAfter != 6*time.Hour || cfg.databaseIgnored {
+		t.Errorf("without variables: %+v, %v", cfg, err)
+	}
+	cfg, err = from(
+		"TERDUT_LISTEN_ADDR", "127.0.0.1:0", "TERDUT_DATABASE_URL", "postgres://terdut@db/terdut", "PGPASSWORD", "x",
+		"REFSERVER_IGNORE_DATABASE", "true", "TERDUT_BASE_URL", "https://t.example.com", "TERDUT_STALE_AFTER", "1h",
+		"TERDUT_ARCHIVE_AFTER", "2h", "TERDUT_DEADMAN_MATCHERS", "alertname=Watchdog", "TERDUT_DEADMAN_TIMEOUT", "3m",
+		"TERDUT_DEADMAN_SEVERITY", "warning", "TERDUT_NTFY_URL", "http://ntfy", "TERDUT_NTFY_FALLBACK_TOPIC", "all",
+		"TERDUT_NTFY_REPEAT_EVERY", "4m", "TERDUT_NTFY_TOKEN", "x", "TERDUT_OIDC_ENABLED", "true",
+		"TERDUT_OIDC_ISSUER", "https://sso", "TERDUT_OIDC_CLIENT_ID", "a", "TERDUT_OIDC_CLIENT_SECRET", "b",
+		"TERDUT_OIDC_NAME", "SSO", "TERDUT_OIDC_SCOPES", "openid profile email", "TERDUT_OIDC_ALLOWED_GROUPS", "a,b",
+		"TERDUT_OIDC_ADMIN_GROUP", "c", "TERDUT_OIDC_SESSION_MAX_AGE", "12h", "TERDUT_PASSWORD_LOGIN", "false",
+		"REFSERVER_WITHOUT", "me, version",
+	)
+	o := cfg.options
+	if err != nil || !cfg.databaseIgnored || o.Settings.Deadman.Timeout != 3*time.Minute || o.Notifier == nil ||
+		o.Settings.RepeatEvery != 4*time.Minute || o.Settings.FallbackTopic != "all" || o.Capabilities.Me ||
+		o.Capabilities.Version || !o.Capabilities.ServiceAccounts || o.BaseURL != "https://t.example.com" {
+		t.Errorf("with all variables: %+v, %v", cfg, err)
+	}
+}
+
+func TestBadEnvironment(t *testing.T) {
+	cases := [][]string{
+		{"TERDUT_DATABASE_URL", "postgres://u:canary@h/db"},
+		{"TERDUT_STALE_AFTER", "canary"},
+		{"TERDUT_ARCHIVE_AFTER", "-1h"},
+		{"TERDUT_DEADMAN_TIMEOUT", "0s"},
+		{"TERDUT_DEADMAN_SEVERITY", "canary"},
+		{"TERDUT_NTFY_URL", "canary"},
+		{"TERDUT_NTFY_URL", "http://u:canary@h"},
+		{"TERDUT_NTFY_REPEAT_EVERY", "canary"},
+		{"TERDUT_BASE_URL", "canary"},
+		{"TERDUT_PASSWORD_LOGIN", "canary"},
+		{"TERDUT_OIDC_ENABLED", "canary"},
+		{"TERDUT_OIDC_ISSUER", "canary"},
+		{"TERDUT_OIDC_SESSION_MAX_AGE", "canary"},
+		{"REFSERVER_WITHOUT", "canary"},
+		{"TERDUT_OIDC_ISSUER", "", "TERDUT_OIDC_ENABLED", "true"},
+		{"TERDUT_OIDC_CLIENT_SECRET", "", "TERDUT_OIDC_ENABLED", "true", "TERDUT_OIDC_ISSUER", "https://sso", "TERDUT_OIDC_CLIENT_ID", "a"},
+	}
+	for _, env := range cases {
+		_, err := from(env...)
+		if err == nil || !strings.HasPrefix(err.Error(), env[0]+" ") || strings.Contains(err.Error(), "canary") ||
+			strings.Contains(err.Error(), "\n") {
+			t.Errorf("%v: %v", env, err)
+		}
+	}
+}
