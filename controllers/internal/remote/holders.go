@@ -1,0 +1,200 @@
+package remote
+
+import (
+	"context"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/util/workqueue"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	logf "sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"git.ryuvia.com/niklas/terdut-operator/controllers/internal/outcome"
+)
+
+// Names of the indices that find other resources by what they hold and by what
+// they want to hold.
+const (
+	holderIndex = "remote.holder"
+	claimIndex  = "remote.claim"
+)
+
+// Index adds the two indices that the loop needs. It is called once, before
+// the manager starts.
+func (l *Loop[T, A, D]) Index(ctx context.Context, indexer client.FieldIndexer) error {
+	holder := func(o client.Object) []string { return l.holds(o.(T)) }             //nolint:forcetypeassert // indexed by type
+	claim := func(o client.Object) []string { return []string{l.ClaimKey(o.(T))} } //nolint:forcetypeassert // indexed by type
+	if err := indexer.IndexField(ctx, l.New(), holderIndex, holder); err != nil {
+		return fmt.Errorf("index %T by what it holds: %w", l.New(), err)
+	}
+	if err := indexer.IndexField(ctx, l.New(), claimIndex, claim); err != nil {
+		return fmt.Errorf("index %T by what it wants: %w", l.New(), err)
+	}
+	return nil
+}
+
+// holds spells what an object has recorded as its own. A record under another
+// UID was copied or restored and holds nothing.
+func (l *Loop[T, A, D]) holds(obj T) []string {
+	r := l.Kind.Load(obj).Record
+	if r == nil || r.OwnerUID != obj.GetUID() {
+		return nil
+	}
+	return []string{holderKey(r.Place, r.ID)}
+}
+
+func holderKey(place Place, id int64) string {
+	return fmt.Sprintf("%s/%d/%d", place.Server, place.TeamID, id)
+}
+
+// holder names another object that holds the ID, as this one may hear of it.
+func (p *pass[T, A, D]) holder(ctx context.Context, id int64) (string, error) {
+	others, err := p.listObjects(ctx, p.Client, client.MatchingFields{holderIndex: holderKey(p.place, id)})
+	if err != nil || len(others) == 0 {
+		return "", err
+	}
+	return p.nameOf(others[0]), nil
+}
+
+// liveHolder asks the API server instead of the cache.
+func (p *pass[T, A, D]) liveHolder(ctx context.Context, id int64) (string, error) {
+	others, err := p.listObjects(ctx, p.Live)
+	if err != nil {
+		return "", err
+	}
+	for _, o := range others {
+		if keys := p.holds(o); len(keys) > 0 && keys[0] == holderKey(p.place, id) {
+			return p.nameOf(o), nil
+		}
+	}
+	return "", nil
+}
+
+// elder names an older object that wants the same and, like this one, has
+// recorded nothing. One that is being deleted or that its references keep out
+// does not count: it could block others for ever.
+func (p *pass[T, A, D]) elder(ctx context.Context) (string, error) {
+	others, err := p.listObjects(ctx, p.Client, client.MatchingFields{claimIndex: p.ClaimKey(p.obj)})
+	if err != nil {
+		return "", err
+	}
+	for _, o := range others {
+		s := p.Kind.Load(o)
+		if s.Record != nil || !o.GetDeletionTimestamp().IsZero() ||
+			meta.IsStatusConditionFalse(s.Conditions, referencesResolved) {
+			continue
+		}
+		if s.Pending != nil || older(o, p.obj) {
+			return p.nameOf(o), nil
+		}
+	}
+	return "", nil
+}
+
+func older(a, b metav1.Object) bool {
+	at, bt := a.GetCreationTimestamp(), b.GetCreationTimestamp()
+	if at.Equal(&bt) {
+		return a.GetUID() < b.GetUID()
+	}
+	return at.Before(&bt)
+}
+
+// listObjects are the other objects of the kind that match.
+func (p *pass[T, A, D]) listObjects(ctx context.Context, from client.Reader, opts ...client.ListOption) ([]T, error) {
+	list := p.NewList()
+	if err := from.List(ctx, list, opts...); err != nil {
+		return nil, fmt.Errorf("list other resources of the kind: %w", err)
+	}
+	var out []T
+	err := meta.EachListItem(list, func(o runtime.Object) error {
+		if other, ok := o.(T); ok && other.GetUID() != p.obj.GetUID() {
+			out = append(out, other)
+		}
+		return nil
+	})
+	return out, err
+}
+
+// nameOf names another object without telling one tenant about another.
+func (p *pass[T, A, D]) nameOf(other T) string {
+	if other.GetNamespace() != p.obj.GetNamespace() {
+		return "another object"
+	}
+	return fmt.Sprintf("%s/%s", other.GetNamespace(), other.GetName())
+}
+
+// refuse ends the pass: the name cannot be had. What would change that is
+// either watched or looked at again at the next resync.
+func (p *pass[T, A, D]) refuse(ctx context.Context, s step) error {
+	holder := ""
+	if s.id != 0 {
+		var err error
+		if holder, err = p.holder(ctx, s.id); err != nil {
+			return err
+		}
+	}
+	switch s.refusal {
+	case heldByOther, wantedByElder:
+		if p.Naming == Singleton {
+			return outcome.Waiting(synced, reasonWaitingForOne,
+				"the %s of this team is held by %s: delete that one, or this one", p.Noun, orOlder(holder))
+		}
+		return outcome.Refused(synced, reasonNameConflict,
+			"%s %q is held by %s: choose another name, or delete that one", p.Noun, p.want.Name, orOlder(holder))
+	case claimedTwice:
+		return outcome.Refused(synced, reasonNameConflict,
+			"%s %d is recorded by %s too: nothing is written until one of the two is deleted", p.Noun, s.id, orOlder(holder))
+	case keyUnknown:
+		return outcome.Refused(synced, reasonKeyUnknown,
+			"%s %q (%d) exists and its key was given to somebody else: choose another name, or delete it on the server",
+			p.Noun, p.want.Name, s.id)
+	default:
+		return outcome.Refused(synced, reasonNameConflict,
+			"%s %q (%d) exists and was not made by this resource: choose another name, or have it renamed or deleted on the server",
+			p.Noun, p.want.Name, s.id)
+	}
+}
+
+func orOlder(holder string) string {
+	if holder == "" {
+		return "an older resource"
+	}
+	return holder
+}
+
+// Rivals wakes the objects that want what another one has just let go of.
+func (l *Loop[T, A, D]) Rivals(c client.Reader) handler.EventHandler {
+	wake := func(ctx context.Context, o client.Object, q queue) {
+		obj, ok := o.(T)
+		if !ok {
+			return
+		}
+		list := l.NewList()
+		if err := c.List(ctx, list, client.MatchingFields{claimIndex: l.ClaimKey(obj)}); err != nil {
+			logf.FromContext(ctx).Error(err, "find who wants what this object held")
+			return
+		}
+		_ = meta.EachListItem(list, func(o runtime.Object) error {
+			if other, ok := o.(T); ok && other.GetUID() != obj.GetUID() {
+				q.Add(reconcile.Request{NamespacedName: client.ObjectKeyFromObject(other)})
+			}
+			return nil
+		})
+	}
+	return handler.Funcs{
+		DeleteFunc: func(ctx context.Context, e event.DeleteEvent, q queue) { wake(ctx, e.Object, q) },
+		UpdateFunc: func(ctx context.Context, e event.UpdateEvent, q queue) {
+			before, ok := e.ObjectOld.(T)
+			if now, same := e.ObjectNew.(T); ok && same && l.ClaimKey(before) != l.ClaimKey(now) {
+				wake(ctx, before, q)
+			}
+		},
+	}
+}
+
+type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]

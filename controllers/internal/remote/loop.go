@@ -1,0 +1,262 @@
+package remote
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/events"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"git.ryuvia.com/niklas/terdut-operator/controllers/internal/apply"
+	"git.ryuvia.com/niklas/terdut-operator/controllers/internal/outcome"
+	"git.ryuvia.com/niklas/terdut-operator/controllers/internal/status"
+)
+
+// Loop reconciles one kind. Its fields are set once, before it runs.
+type Loop[T client.Object, A, D any] struct {
+	Kind Kind[T, A, D]
+	// Noun is what the kind's objects are called in messages.
+	Noun string
+	// Naming says how the kind recognises what it has begun to create.
+	Naming Naming
+	// Grace is how long a replaced object is kept.
+	Grace time.Duration
+	// New and NewList make empty objects of the kind.
+	New     func() T
+	NewList func() client.ObjectList
+	// ClaimKey spells what the spec of an object wants to hold; two objects
+	// with the same key want the same.
+	ClaimKey func(T) string
+	// MayAdopt tells whether an unmarked object of the wanted name may be taken
+	// over.
+	MayAdopt func(T, Place) bool
+
+	// Client reads from the cache and writes. Live reads past the cache.
+	Client   client.Client
+	Live     client.Reader
+	Recorder events.EventRecorder
+	Schedule *outcome.Schedule
+	// Finalizer holds an object until what it recorded is gone.
+	Finalizer string
+	// Now is the clock.
+	Now func() time.Time
+}
+
+// Reconcile brings one object and what it stands for together.
+func (l *Loop[T, A, D]) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
+	obj := l.New()
+	if err := l.Client.Get(ctx, req.NamespacedName, obj); err != nil {
+		l.Schedule.Forget(req.NamespacedName)
+		return reconcile.Result{}, client.IgnoreNotFound(err)
+	}
+	v := &visit[T, A, D]{Loop: l, obj: obj, written: l.Kind.Load(obj)}
+
+	var err error
+	deleting := !obj.GetDeletionTimestamp().IsZero()
+	if deleting {
+		err = v.clean(ctx)
+	} else {
+		err = v.converge(ctx)
+	}
+
+	switch {
+	case isLookAgain(err):
+		return l.Schedule.LookAgain(), nil
+	case deleting && err == nil:
+		l.Schedule.Forget(req.NamespacedName)
+		return reconcile.Result{}, nil
+	}
+	return v.report(ctx, err)
+}
+
+// visit is one reconcile of one object.
+type visit[T client.Object, A, D any] struct {
+	*Loop[T, A, D]
+	obj T
+	// written is the state as the API server has it.
+	written State[D]
+}
+
+// converge makes the object on the server what the spec asks.
+func (v *visit[T, A, D]) converge(ctx context.Context) error {
+	place, api, err := v.Kind.Resolve(ctx, v.obj)
+	if err != nil {
+		return err
+	}
+	if err := v.hold(ctx); err != nil {
+		return err
+	}
+	p := &pass[T, A, D]{visit: v, place: place, api: api, state: v.Kind.Load(v.obj)}
+	return p.run(ctx, decide)
+}
+
+// clean deletes what the object has recorded and lets it go. An object that
+// has recorded nothing goes at once, whatever its server does.
+func (v *visit[T, A, D]) clean(ctx context.Context) error {
+	if !controllerutil.ContainsFinalizer(v.obj, v.Finalizer) {
+		return nil
+	}
+	state := v.Kind.Load(v.obj)
+	if state.Record == nil && state.Pending == nil && len(state.Retiring) == 0 {
+		return v.letGo(ctx)
+	}
+	place, api, err := v.Kind.Recorded(ctx, v.obj)
+	if errors.Is(err, ErrServerGone) {
+		status.Emit(v.Recorder, v.obj, status.Event{Warning: true, Reason: eventReleased,
+			Message: fmt.Sprintf("released without a call: %v", err)})
+		return v.letGo(ctx)
+	}
+	if err != nil {
+		return err
+	}
+	p := &pass[T, A, D]{visit: v, place: place, api: api, state: state, deleting: true}
+	return p.run(ctx, decideDelete)
+}
+
+// report writes the status if it says something new, tells what has changed,
+// and says when to come again. It is the one way out of a pass.
+func (v *visit[T, A, D]) report(ctx context.Context, err error) (reconcile.Result, error) {
+	ending, known := outcome.As(err)
+	if err != nil && !known {
+		return reconcile.Result{}, err
+	}
+	s := v.Kind.Load(v.obj)
+	if ending == nil {
+		s.ObservedGeneration = v.obj.GetGeneration()
+	}
+	old := s.Conditions
+	s.Conditions = status.Conditions(old, v.find(s, ending), metav1.NewTime(v.Now()))
+
+	if err := v.save(ctx, s); err != nil {
+		if isLookAgain(err) {
+			return v.Schedule.LookAgain(), nil
+		}
+		return reconcile.Result{}, err
+	}
+	status.Emit(v.Recorder, v.obj, status.Transitions(old, s.Conditions)...)
+	if ending != nil {
+		return v.Schedule.Ended(client.ObjectKeyFromObject(v.obj), ending), nil
+	}
+	return v.Schedule.Settled(client.ObjectKeyFromObject(v.obj)), nil
+}
+
+// find sorts an ending into the conditions of the kind.
+func (v *visit[T, A, D]) find(s State[D], e *outcome.Ending) status.Finding {
+	f := status.Finding{Generation: v.obj.GetGeneration()}
+	resolved := status.True(referencesResolved, "Resolved", "everything that the spec refers to is there")
+	switch {
+	case e == nil:
+		f.Parts = []status.Part{resolved, status.True(synced, "InSync", "the server has it as the spec asks")}
+		return f
+	case e.Condition == referencesResolved:
+		f.Parts = []status.Part{status.Of(e), {Type: synced, Status: metav1.ConditionUnknown, Reason: "Blocked",
+			Message: "waits for what the spec refers to"}}
+	default:
+		f.Parts = []status.Part{resolved, status.Of(e.On(synced))}
+	}
+	if e.Stalled {
+		f.Stalled = e
+	}
+	if !v.obj.GetDeletionTimestamp().IsZero() {
+		f.Degraded = e
+	}
+	// A server that does not answer says nothing about what was applied.
+	f.KeepReady = e.Status == metav1.ConditionUnknown && s.ObservedGeneration == v.obj.GetGeneration()
+	return f
+}
+
+// save writes a state, and the whole status with it, if it is not what the API
+// server has already.
+func (v *visit[T, A, D]) save(ctx context.Context, s State[D]) error {
+	if equality.Semantic.DeepEqual(s, v.written) {
+		return nil
+	}
+	v.Kind.Store(v.obj, s)
+	config, err := v.Kind.Status(v.obj)
+	if err != nil {
+		return err
+	}
+	if err := status.Apply(ctx, v.Client, apply.FieldManager, config); err != nil {
+		if moved(err) {
+			return errMoved
+		}
+		return fmt.Errorf("write status of %s: %w", client.ObjectKeyFromObject(v.obj), err)
+	}
+	if answer, ok := config.(interface{ GetResourceVersion() *string }); ok && answer.GetResourceVersion() != nil {
+		v.obj.SetResourceVersion(*answer.GetResourceVersion())
+	}
+	v.written = v.Kind.Load(v.obj)
+	return nil
+}
+
+// hold sets the finalizer, before anything is made that it has to clean up.
+func (v *visit[T, A, D]) hold(ctx context.Context) error {
+	return v.patchFinalizers(ctx, controllerutil.AddFinalizer)
+}
+
+// letGo takes the finalizer off, after everything it had to clean up is gone.
+func (v *visit[T, A, D]) letGo(ctx context.Context) error {
+	return v.patchFinalizers(ctx, controllerutil.RemoveFinalizer)
+}
+
+// patchFinalizers is a merge patch under resourceVersion: an apply could bring
+// a deleted object back.
+func (v *visit[T, A, D]) patchFinalizers(ctx context.Context, change func(client.Object, string) bool) error {
+	base := v.obj.DeepCopyObject().(T) //nolint:forcetypeassert // a copy has the type of its original
+	if !change(v.obj, v.Finalizer) {
+		return nil
+	}
+	patch := client.MergeFromWithOptions(base, client.MergeFromWithOptimisticLock{})
+	if err := v.Client.Patch(ctx, v.obj, patch); err != nil {
+		if moved(err) {
+			return errMoved
+		}
+		return fmt.Errorf("patch finalizers of %s: %w", client.ObjectKeyFromObject(v.obj), err)
+	}
+	return nil
+}
+
+// errMoved is a write to an object that has changed or gone meanwhile. It means
+// only: read again, decide again.
+var errMoved = errors.New("the object has changed meanwhile")
+
+func moved(err error) bool {
+	return apierrors.IsConflict(err) || apierrors.IsNotFound(err) || apply.IsLookAgain(err)
+}
+
+func isLookAgain(err error) bool {
+	return errors.Is(err, errMoved) || apply.IsLookAgain(err)
+}
+
+// Names that the API package spells too; a test compares them.
+const (
+	referencesResolved = "ReferencesResolved"
+	synced             = "Synced"
+
+	reasonNameConflict  = "NameConflict"
+	reasonWaitingForOne = "WaitingForRule"
+	reasonKeyUnknown    = "KeyUnknown"
+
+	eventCreated        = "Created"
+	eventUpdated        = "Updated"
+	eventDeleted        = "Deleted"
+	eventAdopted        = "Adopted"
+	eventRecreated      = "Recreated"
+	eventDriftCorrected = "DriftCorrected"
+	eventReleased       = "Released"
+)
+
+// sortedFields are the names of fields for a message.
+func sortedFields(fields []string) []string {
+	out := slices.Clone(fields)
+	slices.Sort(out)
+	return slices.Compact(out)
+}

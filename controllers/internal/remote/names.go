@@ -1,0 +1,40 @@
+package remote
+
+import (
+	"fmt"
+	"regexp"
+
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// nameStem is how much of a name a marked name keeps, in characters.
+const nameStem = 40
+
+// provisionalName is the name under which the object of the resource uid is
+// created before it gets its own.
+func provisionalName(name string, uid types.UID) string {
+	mark := string(uid)
+	if len(mark) > 8 {
+		mark = mark[:8]
+	}
+	return fmt.Sprintf("%s-terdut-%s", stem(name), mark)
+}
+
+// retiredName is the name of a replaced object that still waits for its
+// deletion.
+func retiredName(name string, id int64) string {
+	return fmt.Sprintf("%s-retired-%d", stem(name), id)
+}
+
+var marked = regexp.MustCompile(`-(terdut|retired)-[0-9a-f]*$`)
+
+// isMarked tells a name that only the operator gives from one that people give.
+func isMarked(name string) bool { return marked.MatchString(name) }
+
+func stem(name string) string {
+	runes := []rune(name)
+	if len(runes) > nameStem {
+		runes = runes[:nameStem]
+	}
+	return string(runes)
+}

@@ -1,0 +1,59 @@
+package alertsource
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1alpha1 "git.ryuvia.com/niklas/terdut-operator/api/terdut/v1alpha1"
+	"git.ryuvia.com/niklas/terdut-operator/controllers/internal/remote"
+	"git.ryuvia.com/niklas/terdut-operator/controllers/terdut/attach"
+)
+
+// +kubebuilder:rbac:groups=terdut.ryuvia.com,resources=terdutalertsources,verbs=get;list;watch;patch
+// +kubebuilder:rbac:groups=terdut.ryuvia.com,resources=terdutalertsources/status,verbs=patch
+// +kubebuilder:rbac:groups=terdut.ryuvia.com,resources=terdutalertsources/finalizers,verbs=update
+
+// grace is how long a replaced integration keeps working, so that whatever
+// sends to the old URL has time to read the Secret again.
+const grace = time.Hour
+
+// Setup adds the controller of TerdutAlertSources to the manager.
+func Setup(ctx context.Context, mgr ctrl.Manager, d attach.Deps) error {
+	loop := &remote.Loop[*v1alpha1.TerdutAlertSource, attach.Access, body]{
+		Kind:    &kind{Deps: d},
+		Noun:    "integration",
+		Naming:  remote.Provisional,
+		Grace:   grace,
+		New:     func() *v1alpha1.TerdutAlertSource { return &v1alpha1.TerdutAlertSource{} },
+		NewList: newList,
+		ClaimKey: func(s *v1alpha1.TerdutAlertSource) string {
+			return s.Namespace + "/" + s.Spec.TeamRef.Name + "/" + s.Spec.Name
+		},
+		// Whoever holds the team may hold what is on it, if the key is known.
+		MayAdopt: func(*v1alpha1.TerdutAlertSource, remote.Place) bool { return true },
+
+		Client: d.Client, Live: d.Live, Recorder: d.Recorder, Schedule: d.Schedule,
+		Finalizer: v1alpha1.Finalizer, Now: time.Now,
+	}
+	if err := loop.Index(ctx, mgr.GetFieldIndexer()); err != nil {
+		return err
+	}
+	err := ctrl.NewControllerManagedBy(mgr).
+		For(&v1alpha1.TerdutAlertSource{}, builder.WithPredicates(attach.Spec())).
+		Owns(&corev1.Secret{}).
+		Watches(&v1alpha1.TerdutAlertSource{}, loop.Rivals(d.Client)).
+		Watches(&v1alpha1.TerdutTeam{}, attach.ToChildren(d.Client, newList), builder.WithPredicates(attach.TeamUse())).
+		Complete(loop)
+	if err != nil {
+		return fmt.Errorf("set up the controller of TerdutAlertSources: %w", err)
+	}
+	return nil
+}
+
+func newList() client.ObjectList { return &v1alpha1.TerdutAlertSourceList{} }

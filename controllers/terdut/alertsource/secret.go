@@ -1,0 +1,151 @@
+package alertsource
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"strconv"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	v1alpha1 "git.ryuvia.com/niklas/terdut-operator/api/terdut/v1alpha1"
+	"git.ryuvia.com/niklas/terdut-operator/controllers/internal/apply"
+	"git.ryuvia.com/niklas/terdut-operator/controllers/internal/outcome"
+	"git.ryuvia.com/niklas/terdut-operator/controllers/internal/remote"
+	"git.ryuvia.com/niklas/terdut-operator/controllers/terdut/attach"
+	"git.ryuvia.com/niklas/terdut-operator/controllers/terdut/connect"
+)
+
+// +kubebuilder:rbac:groups="",resources=secrets,verbs=get;list;watch;create;patch
+
+// heldKey is the ID of the integration whose key stands in the webhook Secret;
+// 0 when there is none. What the cache does not show is read live before
+// anything rests on its absence: a key that is declared lost is replaced.
+func (k *kind) heldKey(ctx context.Context, s *v1alpha1.TerdutAlertSource) (int64, error) {
+	key := types.NamespacedName{Namespace: s.Namespace, Name: v1alpha1.WebhookSecretName(s.Name)}
+	cached := &corev1.Secret{}
+	err := k.Client.Get(ctx, key, cached)
+	if err != nil && !apierrors.IsNotFound(err) {
+		return 0, fmt.Errorf("read Secret %s: %w", key, err)
+	}
+	recorded := s.Status.IntegrationID
+	if id := holds(cached, s); err == nil && id != 0 && id == recorded {
+		return id, nil
+	}
+	live, err := k.Engine.ReadSecret(ctx, key.Namespace, key.Name)
+	if err != nil || live == nil {
+		return 0, err
+	}
+	return holds(live, s), nil
+}
+
+// holds is the ID of the integration whose url and key a Secret of this source
+// holds; 0 unless it holds both.
+func holds(secret *corev1.Secret, s *v1alpha1.TerdutAlertSource) int64 {
+	if !metav1.IsControlledBy(secret, s) || !secret.DeletionTimestamp.IsZero() {
+		return 0
+	}
+	if len(secret.Data[v1alpha1.WebhookURLKey]) == 0 || len(secret.Data[v1alpha1.WebhookKeyKey]) == 0 {
+		return 0
+	}
+	id, err := strconv.ParseInt(secret.Annotations[v1alpha1.AnnotationIntegrationID], 10, 64)
+	if err != nil {
+		return 0
+	}
+	return id
+}
+
+// prepare makes the Secret, empty, owned and labelled, if it is not there.
+func (k *kind) prepare(ctx context.Context, s *v1alpha1.TerdutAlertSource) error {
+	name := v1alpha1.WebhookSecretName(s.Name)
+	live, err := k.Engine.ReadSecret(ctx, s.Namespace, name)
+	if err != nil {
+		return err
+	}
+	if live != nil {
+		return refuseForeign(live, s)
+	}
+	_, err = k.Engine.ApplySecret(ctx, s, nil, apply.SecretIntent{Name: name, Labels: labels()})
+	return explain(err, name)
+}
+
+// Publish writes url and key, both at once, beside the ID that they belong to.
+func (k *kind) Publish(ctx context.Context, at attach.Access, s *v1alpha1.TerdutAlertSource, made remote.Thing[body]) error {
+	got, ok := made.Yield.(yield)
+	if !ok {
+		return errors.New("publish the key of an integration: the create answer is not at hand any more")
+	}
+	name := v1alpha1.WebhookSecretName(s.Name)
+	live, err := k.Engine.ReadSecret(ctx, s.Namespace, name)
+	if err != nil {
+		return err
+	}
+	public, internal, err := addresses(got.url, connect.PublicURL(at.Server), connect.BaseURL(at.Server))
+	if err != nil {
+		return outcome.Unknown(v1alpha1.ConditionSynced, v1alpha1.ReasonUnexpectedAnswer,
+			"publish the key of integration %d: the server gave a URL that cannot be used", made.ID)
+	}
+	_, err = k.Engine.ApplySecret(ctx, s, live, apply.SecretIntent{
+		Name:        name,
+		Labels:      labels(),
+		Annotations: map[string]string{v1alpha1.AnnotationIntegrationID: strconv.FormatInt(made.ID, 10)},
+		Data: map[string][]byte{
+			v1alpha1.WebhookURLKey:         []byte(public),
+			v1alpha1.WebhookKeyKey:         []byte(got.key),
+			v1alpha1.WebhookInternalURLKey: []byte(internal),
+		},
+	})
+	return explain(err, name)
+}
+
+// addresses are the webhook's URL as the server gave it, joined to the
+// server's address when it is a path, and the same behind the server's
+// Service.
+func addresses(given, publicBase, internalBase string) (public, internal string, err error) {
+	u, err := url.Parse(given)
+	if err != nil || given == "" {
+		return "", "", errors.New("not a URL")
+	}
+	path := u.EscapedPath()
+	if !strings.HasPrefix(path, "/") {
+		path = "/" + path
+	}
+	if u.RawQuery != "" {
+		path += "?" + u.RawQuery
+	}
+	internal = strings.TrimSuffix(internalBase, "/") + path
+	if u.Host != "" {
+		return given, internal, nil
+	}
+	return strings.TrimSuffix(publicBase, "/") + path, internal, nil
+}
+
+func labels() map[string]string {
+	return map[string]string{v1alpha1.LabelManagedBy: v1alpha1.ManagedBy}
+}
+
+func refuseForeign(live *corev1.Secret, s *v1alpha1.TerdutAlertSource) error {
+	if metav1.IsControlledBy(live, s) {
+		return nil
+	}
+	return foreign(live.Name)
+}
+
+// explain turns the refusal of a foreign Secret into an ending.
+func explain(err error, name string) error {
+	var refused *apply.Refused
+	if errors.As(err, &refused) {
+		return foreign(name)
+	}
+	return err
+}
+
+func foreign(name string) error {
+	return outcome.Refused(v1alpha1.ConditionReferencesResolved, v1alpha1.ReasonNameConflict,
+		"Secret %q exists and does not belong to this resource: rename or delete it, so that the webhook's URL and key can go there", name)
+}

@@ -1,0 +1,219 @@
+// Package attach is how what lives on a TerdutServer gets there: it follows
+// references, asks for consent, and opens the session, in this order and in
+// one place. No Secret is read and no call made before consent is given.
+package attach
+
+import (
+	"context"
+	"fmt"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1alpha1 "git.ryuvia.com/niklas/terdut-operator/api/terdut/v1alpha1"
+	"git.ryuvia.com/niklas/terdut-operator/controllers/internal/outcome"
+	"git.ryuvia.com/niklas/terdut-operator/controllers/internal/remote"
+	"git.ryuvia.com/niklas/terdut-operator/controllers/terdut/connect"
+	"git.ryuvia.com/niklas/terdut-operator/controllers/terdut/consent"
+	"git.ryuvia.com/niklas/terdut-operator/controllers/terdut/refs"
+	"git.ryuvia.com/niklas/terdut-operator/terdutapi"
+)
+
+// Access is a place on a server and the session with it.
+type Access struct {
+	API    *terdutapi.Client
+	Server *v1alpha1.TerdutServer
+	// TeamID is the team that the place belongs to; 0 for the server itself.
+	TeamID int64
+}
+
+// Resolver follows references. Its fields are set once.
+type Resolver struct {
+	// Client reads from the cache.
+	Client client.Reader
+	// Live reads past it: only a live read proves that something is gone.
+	Live     client.Reader
+	Sessions *connect.Sessions
+}
+
+// Team resolves the reference of a team to its server.
+func (r *Resolver) Team(ctx context.Context, team *v1alpha1.TerdutTeam) (remote.Place, Access, error) {
+	server, err := r.permittedServer(ctx, team)
+	if err != nil {
+		return remote.Place{}, Access{}, err
+	}
+	return r.open(ctx, server, 0)
+}
+
+// Child resolves the reference of something that belongs to a team.
+func (r *Resolver) Child(ctx context.Context, namespace, teamName string) (remote.Place, Access, error) {
+	team := &v1alpha1.TerdutTeam{}
+	switch err := r.Client.Get(ctx, types.NamespacedName{Namespace: namespace, Name: teamName}, team); {
+	case apierrors.IsNotFound(err):
+		return remote.Place{}, Access{}, waitingForTeam("TerdutTeam %q does not exist in this namespace", teamName)
+	case err != nil:
+		return remote.Place{}, Access{}, fmt.Errorf("read TerdutTeam %s/%s: %w", namespace, teamName, err)
+	case !team.DeletionTimestamp.IsZero():
+		return remote.Place{}, Access{}, waitingForTeam("TerdutTeam %q is being deleted", teamName)
+	}
+	server, err := r.permittedServer(ctx, team)
+	if err != nil {
+		return remote.Place{}, Access{}, err
+	}
+	id := heldTeam(team)
+	if id == 0 {
+		return remote.Place{}, Access{}, waitingForTeam("TerdutTeam %q has no team on the server yet", teamName)
+	}
+	return r.open(ctx, server, id)
+}
+
+// heldTeam is the server-side ID of a team, if the team really holds it.
+func heldTeam(team *v1alpha1.TerdutTeam) int64 {
+	record := team.Status.Remote
+	if record == nil || record.OwnerUID != team.UID {
+		return 0
+	}
+	return record.ID
+}
+
+func waitingForTeam(format string, args ...any) error {
+	return outcome.Waiting(v1alpha1.ConditionReferencesResolved, v1alpha1.ReasonWaitingForTeam, format, args...)
+}
+
+// permittedServer is the server of a team, if it exists and consents.
+func (r *Resolver) permittedServer(ctx context.Context, team *v1alpha1.TerdutTeam) (*v1alpha1.TerdutServer, error) {
+	key := refs.ServerOf(team)
+	server := &v1alpha1.TerdutServer{}
+	err := r.Client.Get(ctx, key, server)
+	missing := apierrors.IsNotFound(err)
+	if err != nil && !missing {
+		return nil, fmt.Errorf("read TerdutServer %s: %w", key, err)
+	}
+	if key.Namespace != team.Namespace {
+		permitted := false
+		if !missing {
+			if permitted, err = r.consents(ctx, team.Namespace, server); err != nil {
+				return nil, err
+			}
+		}
+		if !permitted {
+			// One text for both: a tenant cannot find out what exists elsewhere.
+			return nil, outcome.Refused(v1alpha1.ConditionReferencesResolved, v1alpha1.ReasonRefNotPermitted,
+				"TerdutServer %s does not exist or does not admit namespace %q: ask its owner for spec.allowedTeams", key, team.Namespace)
+		}
+	}
+	switch {
+	case missing:
+		return nil, outcome.Waiting(v1alpha1.ConditionReferencesResolved, v1alpha1.ReasonWaitingForServer,
+			"TerdutServer %q does not exist in this namespace", key.Name)
+	case !server.DeletionTimestamp.IsZero():
+		return nil, outcome.Waiting(v1alpha1.ConditionReferencesResolved, v1alpha1.ReasonWaitingForServer,
+			"TerdutServer %s is being deleted", key)
+	}
+	return server, nil
+}
+
+// consents reads the labels of the namespace only where the consent asks for
+// them.
+func (r *Resolver) consents(ctx context.Context, namespace string, server *v1alpha1.TerdutServer) (bool, error) {
+	var labels map[string]string
+	if consent.NeedsLabels(namespace, server) {
+		ns := &metav1.PartialObjectMetadata{}
+		ns.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Namespace"))
+		if err := r.Client.Get(ctx, types.NamespacedName{Name: namespace}, ns); err != nil {
+			return false, fmt.Errorf("read labels of Namespace %q: %w", namespace, err)
+		}
+		labels = ns.Labels
+	}
+	return consent.Evaluate(namespace, server, labels), nil
+}
+
+// open opens the session with a server.
+func (r *Resolver) open(ctx context.Context, server *v1alpha1.TerdutServer, teamID int64) (remote.Place, Access, error) {
+	api, err := r.Sessions.For(ctx, server)
+	if err != nil {
+		return remote.Place{}, Access{}, err
+	}
+	place := remote.Place{Server: client.ObjectKeyFromObject(server), ServerUID: server.UID, TeamID: teamID}
+	return place, Access{API: api, Server: server, TeamID: teamID}, nil
+}
+
+// Recorded opens the place where something was recorded, whatever references
+// and consent say today. With a server that is gone, or going and not to be
+// reached any more, nothing is left to clean up: remote.ErrServerGone.
+func (r *Resolver) Recorded(ctx context.Context, record *v1alpha1.RemoteIdentity, teamID int64) (remote.Place, Access, error) {
+	key := types.NamespacedName{Namespace: record.ServerNamespace, Name: record.ServerName}
+	server, err := r.standing(ctx, key)
+	if err != nil {
+		return remote.Place{}, Access{}, err
+	}
+	if server.UID != record.ServerUID {
+		return remote.Place{}, Access{}, fmt.Errorf("TerdutServer %s is another one now: %w", key, remote.ErrServerGone)
+	}
+	return r.open(ctx, server, teamID)
+}
+
+// Begun opens the place where a team has begun to create something and not
+// recorded it yet: nothing but the immutable reference says where.
+func (r *Resolver) Begun(ctx context.Context, team *v1alpha1.TerdutTeam, teamID int64) (remote.Place, Access, error) {
+	server, err := r.standing(ctx, refs.ServerOf(team))
+	if err != nil {
+		return remote.Place{}, Access{}, err
+	}
+	return r.open(ctx, server, teamID)
+}
+
+// BegunChild is Begun for something that belongs to a team. A team that is
+// gone has taken everything on it along.
+func (r *Resolver) BegunChild(ctx context.Context, namespace, teamName string) (remote.Place, Access, error) {
+	team := &v1alpha1.TerdutTeam{}
+	switch err := r.Live.Get(ctx, types.NamespacedName{Namespace: namespace, Name: teamName}, team); {
+	case apierrors.IsNotFound(err):
+		return remote.Place{}, Access{}, fmt.Errorf("TerdutTeam %q is gone: %w", teamName, remote.ErrServerGone)
+	case err != nil:
+		return remote.Place{}, Access{}, fmt.Errorf("read TerdutTeam %s/%s: %w", namespace, teamName, err)
+	}
+	return r.Begun(ctx, team, heldTeam(team))
+}
+
+// standing is a server that can still be asked to clean up.
+func (r *Resolver) standing(ctx context.Context, key types.NamespacedName) (*v1alpha1.TerdutServer, error) {
+	server := &v1alpha1.TerdutServer{}
+	switch err := r.Live.Get(ctx, key, server); {
+	case apierrors.IsNotFound(err):
+		return nil, fmt.Errorf("TerdutServer %s is gone: %w", key, remote.ErrServerGone)
+	case err != nil:
+		return nil, fmt.Errorf("read TerdutServer %s: %w", key, err)
+	case server.DeletionTimestamp.IsZero():
+		return server, nil
+	}
+	going, err := r.goingDown(ctx, key)
+	if err != nil {
+		return nil, err
+	}
+	if going {
+		return nil, fmt.Errorf("TerdutServer %s is going down for good: %w", key, remote.ErrServerGone)
+	}
+	return server, nil
+}
+
+// goingDown tells whether a terminating server has lost its Deployment or is
+// about to, because its namespace goes.
+func (r *Resolver) goingDown(ctx context.Context, key types.NamespacedName) (bool, error) {
+	err := r.Live.Get(ctx, key, &appsv1.Deployment{})
+	if apierrors.IsNotFound(err) {
+		return true, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("read Deployment %s: %w", key, err)
+	}
+	ns := &corev1.Namespace{}
+	if err := r.Live.Get(ctx, types.NamespacedName{Name: key.Namespace}, ns); err != nil {
+		return false, fmt.Errorf("read Namespace %q: %w", key.Namespace, err)
+	}
+	return !ns.DeletionTimestamp.IsZero(), nil
+}

@@ -1,0 +1,137 @@
+package attach
+
+import (
+	"context"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/events"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	logf "sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	v1alpha1 "git.ryuvia.com/niklas/terdut-operator/api/terdut/v1alpha1"
+	"git.ryuvia.com/niklas/terdut-operator/controllers/internal/apply"
+	"git.ryuvia.com/niklas/terdut-operator/controllers/internal/outcome"
+	"git.ryuvia.com/niklas/terdut-operator/controllers/terdut/refs"
+)
+
+// Deps is what every kind that lives on a server is made from.
+type Deps struct {
+	Client   client.Client
+	Live     client.Reader
+	Engine   *apply.Engine
+	Resolver *Resolver
+	Recorder events.EventRecorder
+	Schedule *outcome.Schedule
+}
+
+// Spec passes the changes of an object that its own controller acts on. Its
+// own status writes are not among them.
+func Spec() predicate.Predicate {
+	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
+		before, now := e.ObjectOld, e.ObjectNew
+		return before.GetGeneration() != now.GetGeneration() ||
+			before.GetDeletionTimestamp().IsZero() != now.GetDeletionTimestamp().IsZero() ||
+			!equality.Semantic.DeepEqual(before.GetAnnotations(), now.GetAnnotations()) ||
+			len(now.GetFinalizers()) < len(before.GetFinalizers())
+	}}
+}
+
+// ServerUse passes the changes of a TerdutServer that its teams act on:
+// consent, address, credential, identity, deletion.
+func ServerUse() predicate.Predicate {
+	type use struct {
+		allowed     v1alpha1.AllowedTeams
+		network     v1alpha1.ServerNetworking
+		credentials *v1alpha1.LocalRef
+		ready       bool
+		deleting    bool
+	}
+	of := func(o client.Object) use {
+		s, ok := o.(*v1alpha1.TerdutServer)
+		if !ok {
+			return use{}
+		}
+		return use{
+			s.Spec.AllowedTeams, s.Spec.Networking, s.Status.OperatorCredentialsSecretRef,
+			meta.IsStatusConditionTrue(s.Status.Conditions, v1alpha1.ConditionBootstrapped) &&
+				meta.IsStatusConditionTrue(s.Status.Conditions, v1alpha1.ConditionAvailable),
+			!s.DeletionTimestamp.IsZero(),
+		}
+	}
+	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
+		return !equality.Semantic.DeepEqual(of(e.ObjectOld), of(e.ObjectNew))
+	}}
+}
+
+// TeamUse passes the changes of a TerdutTeam that what belongs to it acts on:
+// its ID, whether it is permitted and in sync, its deletion.
+func TeamUse() predicate.Predicate {
+	type use struct {
+		remote   *v1alpha1.RemoteIdentity
+		reason   string
+		deleting bool
+	}
+	of := func(o client.Object) use {
+		t, ok := o.(*v1alpha1.TerdutTeam)
+		if !ok {
+			return use{}
+		}
+		u := use{remote: t.Status.Remote, deleting: !t.DeletionTimestamp.IsZero()}
+		if c := meta.FindStatusCondition(t.Status.Conditions, v1alpha1.ConditionReady); c != nil {
+			u.reason = c.Reason
+		}
+		return u
+	}
+	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
+		return !equality.Semantic.DeepEqual(of(e.ObjectOld), of(e.ObjectNew))
+	}}
+}
+
+// Labels passes changes of labels.
+func Labels() predicate.Predicate { return predicate.LabelChangedPredicate{} }
+
+// ToChildren maps a TerdutTeam to the objects of one kind that refer to it.
+func ToChildren(c client.Reader, newList func() client.ObjectList) handler.EventHandler {
+	return handler.EnqueueRequestsFromMapFunc(func(ctx context.Context, team client.Object) []reconcile.Request {
+		return Requests(ctx, c, newList(), client.InNamespace(team.GetNamespace()), client.MatchingFields{refs.ByTeam: team.GetName()})
+	})
+}
+
+// ToTeams maps a TerdutServer to the teams that refer to it.
+func ToTeams(c client.Reader) handler.EventHandler {
+	return handler.EnqueueRequestsFromMapFunc(func(ctx context.Context, server client.Object) []reconcile.Request {
+		key := client.ObjectKeyFromObject(server).String()
+		return Requests(ctx, c, &v1alpha1.TerdutTeamList{}, client.MatchingFields{refs.TeamsByServer: key})
+	})
+}
+
+// InNamespace maps a Namespace to the objects of one kind in it.
+func InNamespace(c client.Reader, newList func() client.ObjectList) handler.EventHandler {
+	return handler.EnqueueRequestsFromMapFunc(func(ctx context.Context, namespace client.Object) []reconcile.Request {
+		return Requests(ctx, c, newList(), client.InNamespace(namespace.GetName()))
+	})
+}
+
+// Requests are the objects of a cached list. A list that fails is logged: the
+// resync makes up for it.
+func Requests(ctx context.Context, c client.Reader, list client.ObjectList, opts ...client.ListOption) []reconcile.Request {
+	if err := c.List(ctx, list, opts...); err != nil {
+		logf.FromContext(ctx).Error(err, "find who has to be told of a change")
+		return nil
+	}
+	var out []reconcile.Request
+	_ = meta.EachListItem(list, func(o runtime.Object) error {
+		if obj, ok := o.(client.Object); ok {
+			out = append(out, reconcile.Request{NamespacedName: types.NamespacedName{Namespace: obj.GetNamespace(), Name: obj.GetName()}})
+		}
+		return nil
+	})
+	return out
+}

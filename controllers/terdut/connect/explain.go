@@ -1,0 +1,108 @@
+package connect
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"syscall"
+	"time"
+
+	v1alpha1 "git.ryuvia.com/niklas/terdut-operator/api/terdut/v1alpha1"
+	"git.ryuvia.com/niklas/terdut-operator/controllers/internal/outcome"
+	"git.ryuvia.com/niklas/terdut-operator/controllers/internal/remote"
+	"git.ryuvia.com/niklas/terdut-operator/terdutapi"
+)
+
+// defaultRetryAfter is the pause after a 429 that names none.
+const defaultRetryAfter = 30 * time.Second
+
+// Explain turns an error of a call into an ending on the given condition,
+// prefixed with what was being done. Its text is the same from one try to the
+// next. Errors that are no answer of a server pass through; so does nil.
+func Explain(err error, condition, doing string) error {
+	if err == nil {
+		return nil
+	}
+	if _, known := outcome.As(err); known {
+		return err
+	}
+	var answer *terdutapi.Error
+	if errors.As(err, &answer) {
+		return explainAnswer(answer, condition, doing).Because(marked(err))
+	}
+	if errors.Is(err, terdutapi.ErrNoAnswer) {
+		return outcome.Unknown(condition, v1alpha1.ReasonServerUnreachable,
+			"%s: the server does not answer (%s)", doing, silence(err)).Because(err)
+	}
+	return fmt.Errorf("%s: %w", doing, err)
+}
+
+// explainAnswer sorts what a server can say.
+func explainAnswer(e *terdutapi.Error, condition, doing string) *outcome.Ending {
+	said := func(text string) string {
+		if e.Message != "" {
+			text += ": " + e.Message
+		}
+		return fmt.Sprintf("%s: %s", doing, text)
+	}
+	switch {
+	case errors.Is(e, terdutapi.ErrNotFound):
+		return outcome.Waiting(condition, v1alpha1.ReasonRequestRefused, "%s", said("the server does not have it"))
+	case errors.Is(e, terdutapi.ErrConflict):
+		return outcome.Refused(condition, v1alpha1.ReasonNameConflict, "%s", said("the name is in use on the server"))
+	case errors.Is(e, terdutapi.ErrInvalid):
+		return outcome.Refused(condition, v1alpha1.ReasonInvalid, "%s", said("the server does not accept it"))
+	case errors.Is(e, terdutapi.ErrUnauthorized), errors.Is(e, terdutapi.ErrForbidden):
+		return outcome.Unknown(condition, v1alpha1.ReasonCredentialRejected,
+			"%s: the server does not accept the operator's key (%d)", doing, e.Status)
+	case errors.Is(e, terdutapi.ErrRouteMissing):
+		return outcome.Unknown(condition, v1alpha1.ReasonRouteMissing,
+			"%s: %s %s is not there: the server is too old, or something else answers in its place", doing, e.Method, e.Path)
+	case errors.Is(e, terdutapi.ErrRateLimited):
+		ending := outcome.Unknown(condition, v1alpha1.ReasonRateLimited, "%s: the server asks for a pause", doing)
+		ending.After = e.RetryAfter
+		if ending.After == 0 {
+			ending.After = defaultRetryAfter
+		}
+		return ending
+	case errors.Is(e, terdutapi.ErrUnavailable):
+		return outcome.Unknown(condition, v1alpha1.ReasonServerUnreachable,
+			"%s: the server is unavailable (%d)", doing, e.Status)
+	case errors.Is(e, terdutapi.ErrRefused):
+		return outcome.Waiting(condition, v1alpha1.ReasonRequestRefused, "%s", said("the server refuses"))
+	default:
+		return outcome.Unknown(condition, v1alpha1.ReasonUnexpectedAnswer,
+			"%s: the answer (%d) does not follow the API: something else may answer in the server's place", doing, e.Status)
+	}
+}
+
+// marked adds what the loop asks of an error. Only a proved absence and a
+// proved conflict count.
+func marked(err error) error {
+	switch {
+	case errors.Is(err, terdutapi.ErrNotFound):
+		return fmt.Errorf("%w: %w", remote.ErrAbsent, err)
+	case errors.Is(err, terdutapi.ErrConflict):
+		return fmt.Errorf("%w: %w", remote.ErrConflict, err)
+	default:
+		return err
+	}
+}
+
+// silence names the sort of silence. The error's own text may hold ports and
+// addresses that change with every try.
+func silence(err error) string {
+	var timeout net.Error
+	var dns *net.DNSError
+	switch {
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return "connection refused"
+	case errors.As(err, &dns):
+		return "its name cannot be resolved"
+	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &timeout) && timeout.Timeout():
+		return "time-out"
+	default:
+		return "connection failed"
+	}
+}

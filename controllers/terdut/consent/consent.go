@@ -1,0 +1,45 @@
+// Package consent answers one question in one place: may a TerdutTeam of this
+// namespace refer to that TerdutServer? It is asked on every path, before any
+// Secret is read and any call made.
+package consent
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+
+	v1alpha1 "git.ryuvia.com/niklas/terdut-operator/api/terdut/v1alpha1"
+)
+
+// Evaluate tells whether TerdutTeams of a namespace may refer to the server.
+// namespaceLabels are the labels of that Namespace; they count only where
+// NeedsLabels is true. A server admits its own namespace always. What cannot
+// be read as a consent is none.
+func Evaluate(namespace string, server *v1alpha1.TerdutServer, namespaceLabels map[string]string) bool {
+	if namespace == server.Namespace {
+		return true
+	}
+	allowed := server.Spec.AllowedTeams.Namespaces
+	switch allowed.From {
+	case v1alpha1.FromAll:
+		return true
+	case v1alpha1.FromSelector:
+		return matches(allowed.Selector, namespaceLabels)
+	default: // None, Same, and whatever a later version may have written
+		return false
+	}
+}
+
+// NeedsLabels tells whether Evaluate looks at the labels of the namespace.
+func NeedsLabels(namespace string, server *v1alpha1.TerdutServer) bool {
+	return namespace != server.Namespace && server.Spec.AllowedTeams.Namespaces.From == v1alpha1.FromSelector
+}
+
+// matches is false for a missing selector: an empty one, which somebody has to
+// write, matches everything, one that is not there matches nothing.
+func matches(selector *metav1.LabelSelector, have map[string]string) bool {
+	if selector == nil {
+		return false
+	}
+	s, err := metav1.LabelSelectorAsSelector(selector)
+	return err == nil && s.Matches(labels.Set(have))
+}

@@ -1,0 +1,51 @@
+package escalation
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1alpha1 "git.ryuvia.com/niklas/terdut-operator/api/terdut/v1alpha1"
+	"git.ryuvia.com/niklas/terdut-operator/controllers/internal/remote"
+	"git.ryuvia.com/niklas/terdut-operator/controllers/terdut/attach"
+)
+
+// +kubebuilder:rbac:groups=terdut.ryuvia.com,resources=terdutescalationrules,verbs=get;list;watch;patch
+// +kubebuilder:rbac:groups=terdut.ryuvia.com,resources=terdutescalationrules/status,verbs=patch
+
+// Setup adds the controller of TerdutEscalationRules to the manager.
+func Setup(ctx context.Context, mgr ctrl.Manager, d attach.Deps) error {
+	loop := &remote.Loop[*v1alpha1.TerdutEscalationRule, attach.Access, policy]{
+		Kind:    &kind{Deps: d},
+		Noun:    "escalation policy",
+		Naming:  remote.Singleton,
+		New:     func() *v1alpha1.TerdutEscalationRule { return &v1alpha1.TerdutEscalationRule{} },
+		NewList: newList,
+		ClaimKey: func(r *v1alpha1.TerdutEscalationRule) string {
+			return r.Namespace + "/" + r.Spec.TeamRef.Name
+		},
+		// Whoever holds the team may write its policy.
+		MayAdopt: func(*v1alpha1.TerdutEscalationRule, remote.Place) bool { return true },
+
+		Client: d.Client, Live: d.Live, Recorder: d.Recorder, Schedule: d.Schedule,
+		Finalizer: v1alpha1.Finalizer, Now: time.Now,
+	}
+	if err := loop.Index(ctx, mgr.GetFieldIndexer()); err != nil {
+		return err
+	}
+	err := ctrl.NewControllerManagedBy(mgr).
+		For(&v1alpha1.TerdutEscalationRule{}, builder.WithPredicates(attach.Spec())).
+		Watches(&v1alpha1.TerdutEscalationRule{}, loop.Rivals(d.Client)).
+		Watches(&v1alpha1.TerdutTeam{}, attach.ToChildren(d.Client, newList), builder.WithPredicates(attach.TeamUse())).
+		Complete(loop)
+	if err != nil {
+		return fmt.Errorf("set up the controller of TerdutEscalationRules: %w", err)
+	}
+	return nil
+}
+
+func newList() client.ObjectList { return &v1alpha1.TerdutEscalationRuleList{} }

@@ -1,0 +1,146 @@
+// Package escalation makes a TerdutEscalationRule the escalation policy of its
+// team. A team has one policy, always: it is never created, only held.
+package escalation
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1alpha1 "git.ryuvia.com/niklas/terdut-operator/api/terdut/v1alpha1"
+	ac "git.ryuvia.com/niklas/terdut-operator/applyconfig/terdut/terdut/v1alpha1"
+	"git.ryuvia.com/niklas/terdut-operator/controllers/internal/outcome"
+	"git.ryuvia.com/niklas/terdut-operator/controllers/internal/remote"
+	"git.ryuvia.com/niklas/terdut-operator/controllers/internal/status"
+	"git.ryuvia.com/niklas/terdut-operator/controllers/terdut/attach"
+	"git.ryuvia.com/niklas/terdut-operator/controllers/terdut/connect"
+	"git.ryuvia.com/niklas/terdut-operator/controllers/terdut/refs"
+	"git.ryuvia.com/niklas/terdut-operator/terdutapi"
+)
+
+type kind struct {
+	attach.Deps
+}
+
+func (k *kind) Resolve(ctx context.Context, r *v1alpha1.TerdutEscalationRule) (remote.Place, attach.Access, error) {
+	return k.Resolver.Child(ctx, r.Namespace, r.Spec.TeamRef.Name)
+}
+
+func (k *kind) Recorded(ctx context.Context, r *v1alpha1.TerdutEscalationRule) (remote.Place, attach.Access, error) {
+	if r.Status.Remote == nil {
+		return k.Resolver.BegunChild(ctx, r.Namespace, r.Spec.TeamRef.Name)
+	}
+	return k.Resolver.Recorded(ctx, r.Status.Remote, r.Status.Remote.TeamID)
+}
+
+func (k *kind) Desired(ctx context.Context, at attach.Access, r *v1alpha1.TerdutEscalationRule) (remote.Want[policy], error) {
+	want, err := resolve(ctx, at, &r.Spec)
+	return remote.Want[policy]{Name: nameOf(at), Body: want}, err
+}
+
+func (k *kind) List(ctx context.Context, at attach.Access, _ *v1alpha1.TerdutEscalationRule) ([]remote.Thing[policy], error) {
+	got, err := at.API.GetEscalation(ctx, at.TeamID)
+	if err != nil {
+		return nil, attach.OfTeam(err, "read the escalation policy")
+	}
+	one, err := thing(at, got)
+	return []remote.Thing[policy]{one}, err
+}
+
+func (k *kind) Compare(want, got policy) remote.Difference { return differs(want, got) }
+
+// Create is never asked of a kind whose object is always there.
+func (k *kind) Create(
+	context.Context, attach.Access, *v1alpha1.TerdutEscalationRule, remote.Want[policy],
+) (remote.Thing[policy], error) {
+	return remote.Thing[policy]{}, errors.New("an escalation policy is always there and cannot be created")
+}
+
+// Publish has nothing to do: no answer holds a secret.
+func (k *kind) Publish(context.Context, attach.Access, *v1alpha1.TerdutEscalationRule, remote.Thing[policy]) error {
+	return nil
+}
+
+func (k *kind) Update(
+	ctx context.Context, at attach.Access, _ *v1alpha1.TerdutEscalationRule, want remote.Want[policy], _ remote.Thing[policy],
+) (remote.Thing[policy], error) {
+	return k.put(ctx, at, want.Body)
+}
+
+func (k *kind) put(ctx context.Context, at attach.Access, p policy) (remote.Thing[policy], error) {
+	got, err := at.API.PutEscalation(ctx, at.TeamID, p.request())
+	if err != nil {
+		return remote.Thing[policy]{}, connect.Explain(err, v1alpha1.ConditionSynced, "write the escalation policy")
+	}
+	return thing(at, got)
+}
+
+// Delete hands the team over to its next rule, so that it is never without a
+// policy while one waits; without one it clears the policy.
+func (k *kind) Delete(ctx context.Context, at attach.Access, r *v1alpha1.TerdutEscalationRule, _ int64) error {
+	next, err := k.successor(ctx, at, r)
+	if err != nil {
+		return err
+	}
+	_, err = k.put(ctx, at, next)
+	if errors.Is(err, terdutapi.ErrInvalid) && next.empty() {
+		status.Emit(k.Recorder, r, status.Event{Warning: true, Reason: v1alpha1.EventReleased,
+			Message: fmt.Sprintf("the server does not take an empty policy: the one of team %d stays as it is", at.TeamID)})
+		return nil
+	}
+	return err
+}
+
+// successor is the policy of the oldest rule that waits for this team and can
+// be resolved; empty when there is none.
+func (k *kind) successor(ctx context.Context, at attach.Access, r *v1alpha1.TerdutEscalationRule) (policy, error) {
+	list := &v1alpha1.TerdutEscalationRuleList{}
+	err := k.Client.List(ctx, list, client.InNamespace(r.Namespace), client.MatchingFields{refs.ByTeam: r.Spec.TeamRef.Name})
+	if err != nil {
+		return policy{}, fmt.Errorf("list the rules that wait for TerdutTeam %q: %w", r.Spec.TeamRef.Name, err)
+	}
+	waiting := slices.DeleteFunc(list.Items, func(o v1alpha1.TerdutEscalationRule) bool {
+		return o.UID == r.UID || !o.DeletionTimestamp.IsZero()
+	})
+	slices.SortFunc(waiting, func(a, b v1alpha1.TerdutEscalationRule) int {
+		return a.CreationTimestamp.Compare(b.CreationTimestamp.Time)
+	})
+	for i := range waiting {
+		next, err := resolve(ctx, at, &waiting[i].Spec)
+		if ending, known := outcome.As(err); known && ending.Reason == v1alpha1.ReasonUserNotFound {
+			continue
+		}
+		return next, err
+	}
+	return policy{}, nil
+}
+
+func (k *kind) Load(r *v1alpha1.TerdutEscalationRule) remote.State[policy] {
+	return attach.Load[policy](&r.Status.RemoteStatus)
+}
+
+func (k *kind) Store(r *v1alpha1.TerdutEscalationRule, s remote.State[policy]) {
+	attach.Store(&r.Status.RemoteStatus, s)
+}
+
+func (k *kind) Status(r *v1alpha1.TerdutEscalationRule) (runtime.ApplyConfiguration, error) {
+	s, err := status.Into[ac.TerdutEscalationRuleStatusApplyConfiguration](r.Status)
+	if err != nil {
+		return nil, err
+	}
+	return ac.TerdutEscalationRule(r.Name, r.Namespace).WithUID(r.UID).WithResourceVersion(r.ResourceVersion).WithStatus(s), nil
+}
+
+func thing(at attach.Access, p *terdutapi.EscalationPolicy) (remote.Thing[policy], error) {
+	body, err := parse(p)
+	return remote.Thing[policy]{ID: at.TeamID, Name: nameOf(at), Body: body, Empty: body.empty()}, err
+}
+
+// nameOf names a policy, which has no name of its own.
+func nameOf(at attach.Access) string { return fmt.Sprintf("of team %d", at.TeamID) }
+
+func equalTargets(a, b []target) bool { return slices.Equal(a, b) }

@@ -1,0 +1,54 @@
+package team
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1alpha1 "git.ryuvia.com/niklas/terdut-operator/api/terdut/v1alpha1"
+	"git.ryuvia.com/niklas/terdut-operator/controllers/internal/remote"
+	"git.ryuvia.com/niklas/terdut-operator/controllers/terdut/attach"
+	"git.ryuvia.com/niklas/terdut-operator/controllers/terdut/refs"
+)
+
+// +kubebuilder:rbac:groups=terdut.ryuvia.com,resources=terdutteams,verbs=get;list;watch;patch
+// +kubebuilder:rbac:groups=terdut.ryuvia.com,resources=terdutteams/status,verbs=patch
+// +kubebuilder:rbac:groups="",resources=namespaces,verbs=get;list;watch
+
+// Setup adds the controller of TerdutTeams to the manager.
+func Setup(ctx context.Context, mgr ctrl.Manager, d attach.Deps) error {
+	loop := &remote.Loop[*v1alpha1.TerdutTeam, attach.Access, body]{
+		Kind:     &kind{resolver: d.Resolver},
+		Noun:     "team",
+		Naming:   remote.Provisional,
+		New:      func() *v1alpha1.TerdutTeam { return &v1alpha1.TerdutTeam{} },
+		NewList:  newList,
+		ClaimKey: func(t *v1alpha1.TerdutTeam) string { return refs.ServerOf(t).String() + "/" + t.Spec.DisplayName },
+		// A team that was there before is taken over from the server's own
+		// namespace only: any other tenant could have named it.
+		MayAdopt: func(t *v1alpha1.TerdutTeam, at remote.Place) bool { return t.Namespace == at.Server.Namespace },
+
+		Client: d.Client, Live: d.Live, Recorder: d.Recorder, Schedule: d.Schedule,
+		Finalizer: v1alpha1.Finalizer, Now: time.Now,
+	}
+	if err := loop.Index(ctx, mgr.GetFieldIndexer()); err != nil {
+		return err
+	}
+	err := ctrl.NewControllerManagedBy(mgr).
+		For(&v1alpha1.TerdutTeam{}, builder.WithPredicates(attach.Spec())).
+		Watches(&v1alpha1.TerdutTeam{}, loop.Rivals(d.Client)).
+		Watches(&v1alpha1.TerdutServer{}, attach.ToTeams(d.Client), builder.WithPredicates(attach.ServerUse())).
+		WatchesMetadata(&corev1.Namespace{}, attach.InNamespace(d.Client, newList), builder.WithPredicates(attach.Labels())).
+		Complete(loop)
+	if err != nil {
+		return fmt.Errorf("set up the controller of TerdutTeams: %w", err)
+	}
+	return nil
+}
+
+func newList() client.ObjectList { return &v1alpha1.TerdutTeamList{} }
