@@ -112,7 +112,8 @@ func transportError(op operation, err error) *TransportError {
 		failure.cause = context.Canceled
 	case errors.As(err, &dial) && dial.Op == "dial":
 		failure.cause, failure.Sent = dial, false
-	case errors.Is(err, http.ErrSchemeMismatch), errors.As(err, &cert), errors.As(err, &record), errors.As(err, &alert):
+	case errors.Is(err, http.ErrSchemeMismatch),
+		errors.As(err, &cert), errors.As(err, &record), errors.As(err, &alert):
 		failure.cause, failure.Sent = errTLS, false
 	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &timeout) && timeout.Timeout():
 		failure.cause = context.DeadlineExceeded

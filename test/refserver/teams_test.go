@@ -23,6 +23,11 @@ func TestTeams(t *testing.T) {
 		_, err = w.admin.CreateTeam(ctx, name)
 		w.refused(err, terdutapi.ErrInvalid, "")
 	}
+}
+
+func TestTeamUpdates(t *testing.T) {
+	w := newWorld(t)
+	a, b := w.team("a"), w.team("b")
 	groups := terdutapi.OIDCGroups{MemberGroup: "members", OwnerGroup: "owners"}
 	changed, err := w.admin.SetTeamOIDCGroups(ctx, a.ID, groups)
 	w.must(err)
