@@ -1,0 +1,98 @@
+// Command terdut-operator runs the operator.
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"net/url"
+	"os"
+	"time"
+
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/healthz"
+	"sigs.k8s.io/controller-runtime/pkg/log/zap"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+
+	"git.ryuvia.com/niklas/terdut-operator/controllers"
+)
+
+// settings are the flags.
+type settings struct {
+	resync      time.Duration
+	proxy       string
+	metrics     string
+	probes      string
+	leaderElect bool
+	namespace   string
+	log         zap.Options
+}
+
+func main() {
+	s := parse()
+	ctrl.SetLogger(zap.New(zap.UseFlagOptions(&s.log)))
+	if err := run(s); err != nil {
+		fmt.Fprintf(os.Stderr, "terdut-operator: %v\n", err)
+		os.Exit(1)
+	}
+}
+
+func parse() settings {
+	var s settings
+	flag.DurationVar(&s.resync, "resync", 10*time.Minute,
+		"time between two looks at a settled object; drift on a server is repaired within it")
+	flag.StringVar(&s.proxy, "server-proxy", "",
+		"URL of a forward proxy for calls to terdut-servers; the environment's proxy is never used")
+	flag.StringVar(&s.metrics, "metrics-bind-address", ":8080", "address of the metrics endpoint; 0 turns it off")
+	flag.StringVar(&s.probes, "health-probe-bind-address", ":8081", "address of /healthz and /readyz; 0 turns them off")
+	flag.BoolVar(&s.leaderElect, "leader-elect", false, "run only while holding the leader lease, so that several replicas may stand by")
+	flag.StringVar(&s.namespace, "leader-election-namespace", "", "namespace of the leader lease; the pod's own when empty")
+	s.log.BindFlags(flag.CommandLine)
+	flag.Parse()
+	return s
+}
+
+func run(s settings) error {
+	proxy, err := s.proxyURL()
+	if err != nil {
+		return err
+	}
+	if s.resync < time.Second {
+		return fmt.Errorf("--resync is %s: give at least 1s", s.resync)
+	}
+	cfg, err := ctrl.GetConfig()
+	if err != nil {
+		return fmt.Errorf("find the API server: %w", err)
+	}
+	options := controllers.ManagerOptions()
+	options.Metrics = metricsserver.Options{BindAddress: s.metrics}
+	options.HealthProbeBindAddress = s.probes
+	options.LeaderElection = s.leaderElect
+	options.LeaderElectionID = "terdut-operator"
+	options.LeaderElectionNamespace = s.namespace
+	mgr, err := ctrl.NewManager(cfg, options)
+	if err != nil {
+		return fmt.Errorf("set up the manager: %w", err)
+	}
+	ctx := ctrl.SetupSignalHandler()
+	if err := controllers.Register(ctx, mgr, controllers.Options{Resync: s.resync, Proxy: proxy}); err != nil {
+		return err
+	}
+	if err := errors.Join(mgr.AddHealthzCheck("ping", healthz.Ping), mgr.AddReadyzCheck("ping", healthz.Ping)); err != nil {
+		return fmt.Errorf("set up the probes: %w", err)
+	}
+	return mgr.Start(ctx)
+}
+
+// proxyURL refuses what is no proxy address. It shows nothing of a password in
+// it.
+func (s settings) proxyURL() (*url.URL, error) {
+	if s.proxy == "" {
+		return nil, nil //nolint:nilnil // no proxy is a valid choice
+	}
+	u, err := url.Parse(s.proxy)
+	if err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") {
+		return nil, errors.New("--server-proxy must be an http or https URL, such as http://proxy.example:3128")
+	}
+	return u, nil
+}

@@ -1,0 +1,152 @@
+// Package controllers is the list of everything that the operator runs.
+package controllers
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/cluster"
+	"sigs.k8s.io/controller-runtime/pkg/config"
+
+	v1alpha1 "git.ryuvia.com/niklas/terdut-operator/api/terdut/v1alpha1"
+	"git.ryuvia.com/niklas/terdut-operator/controllers/internal/apply"
+	"git.ryuvia.com/niklas/terdut-operator/controllers/internal/outcome"
+	"git.ryuvia.com/niklas/terdut-operator/controllers/terdut/alertsource"
+	"git.ryuvia.com/niklas/terdut-operator/controllers/terdut/attach"
+	"git.ryuvia.com/niklas/terdut-operator/controllers/terdut/connect"
+	"git.ryuvia.com/niklas/terdut-operator/controllers/terdut/deadman"
+	"git.ryuvia.com/niklas/terdut-operator/controllers/terdut/escalation"
+	"git.ryuvia.com/niklas/terdut-operator/controllers/terdut/refs"
+	"git.ryuvia.com/niklas/terdut-operator/controllers/terdut/server"
+	"git.ryuvia.com/niklas/terdut-operator/controllers/terdut/team"
+)
+
+const (
+	// name of the operator in Events and towards the servers.
+	name = "terdut-operator"
+	// workers is how many objects of one kind are looked at side by side.
+	workers = 4
+	// reconcileTimeout ends a pass that hangs; the calls in it end sooner.
+	reconcileTimeout = 2 * time.Minute
+)
+
+// Options say how the controllers run.
+type Options struct {
+	// Resync is the time between two looks at a settled object.
+	Resync time.Duration
+	// Proxy is the forward proxy for calls to servers; nil means none.
+	Proxy *url.URL
+	// Transport replaces the network towards servers; nil means the real one.
+	// For tests.
+	Transport http.RoundTripper
+}
+
+// Scheme knows every type that the operator reads and writes.
+func Scheme() *runtime.Scheme {
+	s := runtime.NewScheme()
+	utilruntime.Must(clientgoscheme.AddToScheme(s))
+	utilruntime.Must(v1alpha1.AddToScheme(s))
+	return s
+}
+
+// ManagerOptions are the options of a manager that Register can be called
+// with; the caller adds addresses and leader election.
+//
+// The cache holds managedFields of the kinds that are applied, and strips them
+// from all others. Of these kinds, and of Secrets, it holds what bears the
+// operator's label. The label is a filter and proves nothing: what the cache
+// does not show is read live before anything rests on its absence.
+func ManagerOptions() ctrl.Options {
+	ours := cache.ByObject{
+		Label:     labels.SelectorFromSet(labels.Set{v1alpha1.LabelManagedBy: v1alpha1.ManagedBy}),
+		Transform: func(o any) (any, error) { return o, nil },
+	}
+	return ctrl.Options{
+		Scheme: Scheme(),
+		Cache: cache.Options{
+			DefaultTransform: cache.TransformStripManagedFields(),
+			ByObject: map[client.Object]cache.ByObject{
+				&appsv1.Deployment{}: ours,
+				&corev1.Service{}:    ours,
+				&corev1.Secret{}:     ours,
+			},
+		},
+		Controller: config.Controller{MaxConcurrentReconciles: workers, ReconciliationTimeout: reconcileTimeout},
+	}
+}
+
+// Register adds everything that the operator runs to the manager.
+func Register(ctx context.Context, mgr ctrl.Manager, o Options) error {
+	if err := refs.Index(ctx, mgr.GetFieldIndexer()); err != nil {
+		return err
+	}
+	secrets, err := namedSecrets(mgr)
+	if err != nil {
+		return err
+	}
+	sessions := connect.New(connect.Options{Reader: mgr.GetClient(), Proxy: o.Proxy, Transport: o.Transport, UserAgent: name})
+	engine := apply.New(apply.Options{Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Scheme: mgr.GetScheme()})
+
+	servers := &server.Reconciler{
+		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Engine: engine, Clients: sessions,
+		Recorder: mgr.GetEventRecorder(name), Schedule: outcome.NewSchedule(o.Resync), Resync: o.Resync,
+	}
+	if err := servers.SetupWithManager(mgr, server.Options{Secrets: secrets}); err != nil {
+		return err
+	}
+
+	resolver := &attach.Resolver{Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Sessions: sessions}
+	for _, setup := range []func(context.Context, ctrl.Manager, attach.Deps) error{
+		team.Setup, escalation.Setup, deadman.Setup, alertsource.Setup,
+	} {
+		deps := attach.Deps{
+			Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Engine: engine, Resolver: resolver,
+			Recorder: mgr.GetEventRecorder(name), Schedule: outcome.NewSchedule(o.Resync),
+		}
+		if err := setup(ctx, mgr, deps); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// namedSecrets is a second cache, for the Secrets that specs name: they do not
+// bear our label, and the manager's cache has one filter per kind. It holds
+// metadata only, without annotations, since kubectl keeps whole values in one.
+func namedSecrets(mgr ctrl.Manager) (cluster.Cluster, error) {
+	secrets, err := cluster.New(mgr.GetConfig(), func(o *cluster.Options) {
+		o.Scheme = mgr.GetScheme()
+		o.HTTPClient = mgr.GetHTTPClient()
+		o.Cache = cache.Options{DefaultTransform: identityOnly}
+	})
+	if err != nil {
+		return nil, fmt.Errorf("set up the cache of named Secrets: %w", err)
+	}
+	if err := mgr.Add(secrets); err != nil {
+		return nil, fmt.Errorf("add the cache of named Secrets: %w", err)
+	}
+	return secrets, nil
+}
+
+// identityOnly keeps of an object what tells that it has changed.
+func identityOnly(o any) (any, error) {
+	if obj, ok := o.(client.Object); ok {
+		obj.SetAnnotations(nil)
+		obj.SetManagedFields(nil)
+		obj.SetOwnerReferences(nil)
+		obj.SetFinalizers(nil)
+	}
+	return o, nil
+}
