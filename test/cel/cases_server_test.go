@@ -5,7 +5,7 @@ import "strings"
 var (
 	noDSN      = unset("spec.database.dsn")
 	noPassword = unset("spec.database.passwordSecretRef")
-	cluster1   = set("spec.database.postgresClusterRef", fields{"name": "terdut-postgres"})
+	zalando    = set("spec.database.postgresClusterRef", fields{"name": "terdut-postgres"})
 	selector   = fields{"matchLabels": fields{"terdut.ryuvia.com/allowed": "true"}}
 )
 
@@ -29,17 +29,17 @@ func serverGroups() []group {
 			kind: server, path: "spec.database", says: "set exactly one of dsn and postgresClusterRef",
 			pass: []attempt{
 				create(noPassword),
-				create(noDSN, noPassword, cluster1),
-				create(set("spec.database.dsn", ""), noPassword, cluster1),
-				update(noDSN, noPassword, cluster1),
+				create(noDSN, noPassword, zalando),
+				create(set("spec.database.dsn", ""), noPassword, zalando),
+				update(noDSN, noPassword, zalando),
 			},
 			fail: []attempt{
-				create(cluster1),
-				create(noPassword, cluster1),
+				create(zalando),
+				create(noPassword, zalando),
 				create(noDSN),
 				create(set("spec.database", fields{})),
 				create(set("spec.database.dsn", "")),
-				update(cluster1),
+				update(zalando),
 				update(noDSN, noPassword),
 			},
 		},
@@ -47,13 +47,13 @@ func serverGroups() []group {
 			kind: server, path: "spec.database", says: "passwordSecretRef goes with dsn",
 			pass: []attempt{
 				create(),
-				create(noDSN, cluster1, set("spec.database.passwordSecretRef", fields{"name": "", "key": "password"})),
-				create(noDSN, cluster1, set("spec.database.passwordSecretRef", fields{})),
+				create(noDSN, zalando, set("spec.database.passwordSecretRef", fields{"name": "", "key": "password"})),
+				create(noDSN, zalando, set("spec.database.passwordSecretRef", fields{})),
 			},
 			fail: []attempt{
-				create(noDSN, cluster1),
-				create(set("spec.database.dsn", ""), cluster1),
-				update(noDSN, cluster1),
+				create(noDSN, zalando),
+				create(set("spec.database.dsn", ""), zalando),
+				update(noDSN, zalando),
 			},
 		},
 		{

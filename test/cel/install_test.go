@@ -28,6 +28,7 @@ func installed(ctx SpecContext) []*unstructured.Unstructured {
 var _ = Describe("The plain manifests", func() {
 	It("apply, and the operator's pod passes Pod Security restricted", func(ctx SpecContext) {
 		objects := installed(ctx)
+		kubectlApply(ctx, "default")
 		applyAll(ctx, objects)
 		template := deploymentOf(objects).Spec.Template
 

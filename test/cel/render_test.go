@@ -30,13 +30,21 @@ func render(ctx SpecContext, directory string) []*unstructured.Unstructured {
 	var objects []*unstructured.Unstructured
 	documents := utilyaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(output)))
 	for {
-		document, err := documents.Read()
-		if errors.Is(err, io.EOF) {
+		document, readErr := documents.Read()
+		if errors.Is(readErr, io.EOF) {
 			return objects
 		}
-		Expect(err).NotTo(HaveOccurred())
+		Expect(readErr).NotTo(HaveOccurred())
 		objects = append(objects, decode(document))
 	}
+}
+
+// kubectlApply runs the command that the documentation of the directory gives.
+func kubectlApply(ctx SpecContext, directory string) {
+	GinkgoHelper()
+	output, err := plane.Kubectl(ctx, "apply", "--server-side", "-k", filepath.Join(configDir, directory)).CombinedOutput()
+	Expect(err).NotTo(HaveOccurred(), "%s", output)
+	Expect(string(output)).NotTo(ContainSubstring("Warning"))
 }
 
 // applyAll applies the objects in their order, three times. The second time stores the default of a status, which the API

@@ -1,6 +1,7 @@
 package cel_test
 
 import (
+	"encoding/base64"
 	"slices"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -18,6 +19,7 @@ var _ = Describe("The samples", func() {
 	} {
 		It("of "+sample.directory+" apply, one object of each kind", func(ctx SpecContext) {
 			objects := render(ctx, sample.directory)
+			kubectlApply(ctx, sample.directory)
 			applyAll(ctx, objects)
 			found := map[string]string{}
 			for _, object := range objects {
@@ -44,8 +46,8 @@ var _ = Describe("The samples", func() {
 				switch object.GetKind() {
 				case server:
 					secret := named("Secret", object.GetNamespace(), lookup(object, "spec.database.passwordSecretRef.name").(string))
-					password := lookup(secret, "stringData."+lookup(object, "spec.database.passwordSecretRef.key").(string))
-					Expect(password).To(ContainSubstring("placeholder"))
+					password := lookup(secret, "data."+lookup(object, "spec.database.passwordSecretRef.key").(string)).(string)
+					Expect(base64.StdEncoding.DecodeString(password)).To(ContainSubstring("placeholder"))
 				case team:
 					referred := object.GetNamespace()
 					if other, isSet := lookup(object, "spec.serverRef.namespace").(string); isSet {

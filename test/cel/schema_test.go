@@ -32,8 +32,8 @@ func definitions() map[string]*apiextensionsv1.CustomResourceDefinition {
 	Expect(err).NotTo(HaveOccurred())
 	found := map[string]*apiextensionsv1.CustomResourceDefinition{}
 	for _, file := range files {
-		content, err := os.ReadFile(file)
-		Expect(err).NotTo(HaveOccurred())
+		content, readErr := os.ReadFile(file)
+		Expect(readErr).NotTo(HaveOccurred())
 		definition := &apiextensionsv1.CustomResourceDefinition{}
 		Expect(yaml.UnmarshalStrict(content, definition)).To(Succeed(), file)
 		Expect(definition.Spec.Versions).To(HaveLen(1), file)

@@ -2,6 +2,7 @@ package cel_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -39,10 +40,13 @@ type attempt struct {
 	status bool
 }
 
-func create(edits ...edit) attempt             { return attempt{given: edits} }
-func update(edits ...edit) attempt             { return attempt{then: edits} }
-func writeStatus(edits ...edit) attempt        { return attempt{then: edits, status: true} }
+func create(edits ...edit) attempt      { return attempt{given: edits} }
+func update(edits ...edit) attempt      { return attempt{then: edits} }
+func writeStatus(edits ...edit) attempt { return attempt{then: edits, status: true} }
+
+// update makes the attempt an update of what create made.
 func (a attempt) update(edits ...edit) attempt { a.then = edits; return a }
+
 func (a attempt) text() string {
 	switch {
 	case a.then == nil:
@@ -126,8 +130,8 @@ func expectRefusal(err error, path, message string) {
 }
 
 func causesOf(err error) []metav1.StatusCause {
-	status, ok := err.(apierrors.APIStatus)
-	Expect(ok).To(BeTrue(), "%T", err)
+	var status apierrors.APIStatus
+	Expect(errors.As(err, &status)).To(BeTrue(), "%T", err)
 	Expect(status.Status().Details).NotTo(BeNil())
 	return status.Status().Details.Causes
 }
