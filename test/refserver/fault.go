@@ -2,10 +2,12 @@ package refserver
 
 import (
 	"bytes"
+	"context"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"strconv"
+	"sync"
 	"time"
 )
 
@@ -97,4 +99,41 @@ func Twice(w http.ResponseWriter, r *http.Request, next http.Handler) {
 	r.Body, again.Body = io.NopCloser(bytes.NewReader(body)), io.NopCloser(bytes.NewReader(body))
 	next.ServeHTTP(w, r)
 	next.ServeHTTP(httptest.NewRecorder(), again)
+}
+
+// Late keeps a request to deliver it a second time later, as a slow network can.
+type Late struct {
+	mu     sync.Mutex
+	replay []func() int
+}
+
+// Fault is the fault that lets a request through and keeps a copy.
+func (l *Late) Fault(w http.ResponseWriter, r *http.Request, next http.Handler) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		panic(http.ErrAbortHandler)
+	}
+	again := r.Clone(context.WithoutCancel(r.Context()))
+	r.Body, again.Body = io.NopCloser(bytes.NewReader(body)), io.NopCloser(bytes.NewReader(body))
+	next.ServeHTTP(w, r)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.replay = append(l.replay, func() int {
+		answer := httptest.NewRecorder()
+		next.ServeHTTP(answer, again)
+		return answer.Code
+	})
+}
+
+// Deliver delivers what was kept, each once, and returns the statuses that nobody sees.
+func (l *Late) Deliver() []int {
+	l.mu.Lock()
+	replay := l.replay
+	l.replay = nil
+	l.mu.Unlock()
+	statuses := make([]int, 0, len(replay))
+	for _, deliver := range replay {
+		statuses = append(statuses, deliver())
+	}
+	return statuses
 }

@@ -119,11 +119,11 @@ func TestScopedAccountReachesItsTeamOnly(t *testing.T) {
 	w.must(err)
 	w.refused(bot.DeleteTeam(ctx, mine.ID), terdutapi.ErrForbidden, "")
 	for name, call := range map[string]func() error{
-		"other team":   func() error { _, err := bot.ListIntegrations(ctx, other.ID); return err },
-		"missing team": func() error { _, err := bot.GetEscalation(ctx, 999); return err },
-		"new team":     func() error { _, err := bot.CreateTeam(ctx, "x"); return err },
-		"users":        func() error { _, err := bot.ListUsers(ctx); return err },
-		"accounts":     func() error { _, err := bot.ListServiceAccounts(ctx); return err },
+		"other team":   func() error { _, e := bot.ListIntegrations(ctx, other.ID); return e },
+		"missing team": func() error { _, e := bot.GetEscalation(ctx, 999); return e },
+		"new team":     func() error { _, e := bot.CreateTeam(ctx, "x"); return e },
+		"users":        func() error { _, e := bot.ListUsers(ctx); return e },
+		"accounts":     func() error { _, e := bot.ListServiceAccounts(ctx); return e },
 	} {
 		if err = call(); !errors.Is(err, terdutapi.ErrForbidden) {
 			t.Errorf("%s: %v", name, err)
