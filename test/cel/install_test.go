@@ -1,7 +1,6 @@
 package cel_test
 
 import (
-	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -11,23 +10,13 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// installed is config/default, as it is applied.
-func installed(ctx SpecContext) []*unstructured.Unstructured {
-	GinkgoHelper()
-	if _, err := os.Stat(filepath.Join(configDir, "rbac", "role.yaml")); errors.Is(err, os.ErrNotExist) {
-		Skip("config/rbac/role.yaml is not generated yet: run controller-gen rbac over ./controllers/...")
-	}
-	return render(ctx, "default")
-}
-
 var _ = Describe("The plain manifests", func() {
 	It("apply, and the operator's pod passes Pod Security restricted", func(ctx SpecContext) {
-		objects := installed(ctx)
+		objects := render(ctx, "default")
 		kubectlApply(ctx, "default")
 		applyAll(ctx, objects)
 		template := deploymentOf(objects).Spec.Template
@@ -40,7 +29,7 @@ var _ = Describe("The plain manifests", func() {
 	})
 
 	It("run the operator as it expects", func(ctx SpecContext) {
-		deployment := deploymentOf(installed(ctx))
+		deployment := deploymentOf(render(ctx, "default"))
 		pod := deployment.Spec.Template.Spec
 		Expect(pod.AutomountServiceAccountToken).To(Equal(ptr.To(true)))
 		Expect(pod.ServiceAccountName).To(Equal("terdut-operator"))
@@ -58,7 +47,7 @@ var _ = Describe("The plain manifests", func() {
 	})
 
 	It("bind the operator's rights to its account", func(ctx SpecContext) {
-		objects := installed(ctx)
+		objects := render(ctx, "default")
 		account := rbacv1.Subject{Kind: "ServiceAccount", Name: "terdut-operator", Namespace: "terdut-system"}
 		exists(objects, "ServiceAccount", account.Name)
 		everywhere, inOwn := &rbacv1.ClusterRoleBinding{}, &rbacv1.RoleBinding{}
