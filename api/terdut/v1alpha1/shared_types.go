@@ -19,12 +19,12 @@ type Duration string
 // SecretKeyRef names one key of a Secret in the namespace of the object that
 // bears the reference.
 type SecretKeyRef struct {
-	// Name of the Secret. Empty means that the reference is not set.
+	// name of the Secret. Empty means that the reference is not set.
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	// +kubebuilder:validation:Pattern=`^([a-z0-9]([-a-z0-9.]*[a-z0-9])?)?$`
 	Name string `json:"name,omitempty"`
-	// Key inside the Secret. The field that holds the reference says which key
+	// key inside the Secret. The field that holds the reference says which key
 	// is read when it is empty.
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
@@ -35,7 +35,7 @@ type SecretKeyRef struct {
 // LocalRef names an object in the namespace of the object that bears the
 // reference.
 type LocalRef struct {
-	// Name of the object.
+	// name of the object.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$`
@@ -46,12 +46,12 @@ type LocalRef struct {
 // identity there. It is the memory that makes a crash between two steps
 // harmless, so the operator carries it forward in every status it writes.
 type RemoteStatus struct {
-	// ObservedGeneration is the last generation that was applied to the
+	// observedGeneration is the last generation that was applied to the
 	// server; -1 until the first one was.
 	// +optional
 	// +kubebuilder:default=-1
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
-	// Conditions say whether the object stands on the server as the spec asks:
+	// conditions say whether the object stands on the server as the spec asks:
 	// Ready, ReferencesResolved, Synced; Degraded, Reconciling and Stalled are
 	// present only when true.
 	// +optional
@@ -59,14 +59,14 @@ type RemoteStatus struct {
 	// +listMapKey=type
 	// +kubebuilder:validation:MaxItems=16
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
-	// Remote is the object on the server that this resource holds.
+	// remote is the object on the server that this resource holds.
 	// +optional
 	Remote *RemoteIdentity `json:"remote,omitempty"`
-	// PendingCreate is written before the call that creates an object and
+	// pendingCreate is written before the call that creates an object and
 	// taken away with the write of Remote.
 	// +optional
 	PendingCreate *PendingCreate `json:"pendingCreate,omitempty"`
-	// Retiring are objects of ours on the server that have been replaced and
+	// retiring are objects of ours on the server that have been replaced and
 	// are still to be deleted.
 	// +optional
 	// +listType=atomic
@@ -76,59 +76,59 @@ type RemoteStatus struct {
 
 // RemoteIdentity is one object on one server, as it was when it was recorded.
 type RemoteIdentity struct {
-	// ServerNamespace is the namespace of the TerdutServer.
+	// serverNamespace is the namespace of the TerdutServer.
 	// +kubebuilder:validation:MaxLength=63
 	ServerNamespace string `json:"serverNamespace"`
-	// ServerName is the name of the TerdutServer.
+	// serverName is the name of the TerdutServer.
 	// +kubebuilder:validation:MaxLength=253
 	ServerName string `json:"serverName"`
-	// ServerUID is the UID of the TerdutServer.
+	// serverUID is the UID of the TerdutServer.
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MaxLength=64
 	ServerUID types.UID `json:"serverUID"`
-	// TeamID is the server-side ID of the team that the object belongs to; for
+	// teamID is the server-side ID of the team that the object belongs to; for
 	// a TerdutTeam its own ID.
 	TeamID int64 `json:"teamID"`
-	// ID is the server-side ID of the object; for an escalation policy, which
+	// id is the server-side ID of the object; for an escalation policy, which
 	// has none, the ID of its team.
 	ID int64 `json:"id"`
-	// CreatedAt is the object's created_at as the server gave it (RFC 3339).
+	// createdAt is the object's created_at as the server gave it (RFC 3339).
 	// Empty where the server gives none.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	CreatedAt string `json:"createdAt,omitempty"`
-	// OwnerUID is the UID of the resource that wrote this record. A record
+	// ownerUID is the UID of the resource that wrote this record. A record
 	// under another UID was copied or restored and is only a hint.
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MaxLength=64
 	OwnerUID types.UID `json:"ownerUID"`
-	// Adopted is true when the object existed before this resource did.
+	// adopted is true when the object existed before this resource did.
 	// +optional
 	Adopted bool `json:"adopted,omitempty"`
 }
 
 // PendingCreate is the intent to create one object on the server.
 type PendingCreate struct {
-	// Name that the create call carries. It is never computed again.
+	// name that the create call carries. It is never computed again.
 	// +kubebuilder:validation:MaxLength=400
 	Name string `json:"name"`
-	// ID of the object once the server has answered.
+	// id of the object once the server has answered.
 	// +optional
 	ID int64 `json:"id,omitempty"`
-	// Replaces is the ID of the object that the new one takes the place of.
+	// replaces is the ID of the object that the new one takes the place of.
 	// +optional
 	Replaces int64 `json:"replaces,omitempty"`
 }
 
 // RetiringObject is an object of ours on the server that waits for its DELETE.
 type RetiringObject struct {
-	// ID is its server-side ID.
+	// id is its server-side ID.
 	ID int64 `json:"id"`
-	// CreatedAt is its created_at as the server gave it (RFC 3339).
+	// createdAt is its created_at as the server gave it (RFC 3339).
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	CreatedAt string `json:"createdAt,omitempty"`
-	// DeleteAfter is the time from which on it may be deleted; absent means at
+	// deleteAfter is the time from which on it may be deleted; absent means at
 	// once.
 	// +optional
 	DeleteAfter *metav1.Time `json:"deleteAfter,omitempty"`

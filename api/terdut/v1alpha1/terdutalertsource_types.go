@@ -26,9 +26,9 @@ type TerdutAlertSource struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	// Spec is the integration as it should be.
+	// spec is the integration as it should be.
 	Spec TerdutAlertSourceSpec `json:"spec"`
-	// Status is the integration as the operator last saw it.
+	// status is the integration as the operator last saw it.
 	// +optional
 	// +kubebuilder:default={}
 	Status TerdutAlertSourceStatus `json:"status,omitempty"`
@@ -46,11 +46,11 @@ const AlertSourceAlertmanager AlertSourceKind = "alertmanager"
 //
 // +kubebuilder:validation:XValidation:rule="self.teamRef.name == oldSelf.teamRef.name",message="teamRef is immutable: delete this TerdutAlertSource and create it again for another team"
 type TerdutAlertSourceSpec struct {
-	// TeamRef names the TerdutTeam that is paged.
+	// teamRef names the TerdutTeam that is paged.
 	TeamRef LocalRef `json:"teamRef"`
-	// Kind is what sends the alerts. Its change makes a new key.
+	// kind is what sends the alerts. Its change makes a new key.
 	Kind AlertSourceKind `json:"kind"`
-	// Name of the integration, unique in its team. A change renames it and
+	// name of the integration, unique in its team. A change renames it and
 	// keeps its key.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=200
@@ -61,10 +61,10 @@ type TerdutAlertSourceSpec struct {
 // TerdutAlertSourceStatus is the integration as the operator last saw it.
 type TerdutAlertSourceStatus struct {
 	RemoteStatus `json:",inline"`
-	// IntegrationID is the server-side ID of the integration.
+	// integrationID is the server-side ID of the integration.
 	// +optional
 	IntegrationID int64 `json:"integrationID,omitempty"`
-	// WebhookURLSecretRef is the Secret that holds url, key and internalURL.
+	// webhookURLSecretRef is the Secret that holds url, key and internalURL.
 	// +optional
 	WebhookURLSecretRef *LocalRef `json:"webhookURLSecretRef,omitempty"`
 }

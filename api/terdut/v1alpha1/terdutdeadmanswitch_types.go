@@ -25,9 +25,9 @@ type TerdutDeadmanSwitch struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	// Spec is the switch as it should be.
+	// spec is the switch as it should be.
 	Spec TerdutDeadmanSwitchSpec `json:"spec"`
-	// Status is the switch as the operator last saw it.
+	// status is the switch as the operator last saw it.
 	// +optional
 	// +kubebuilder:default={}
 	Status TerdutDeadmanSwitchStatus `json:"status,omitempty"`
@@ -37,21 +37,21 @@ type TerdutDeadmanSwitch struct {
 //
 // +kubebuilder:validation:XValidation:rule="self.teamRef.name == oldSelf.teamRef.name",message="teamRef is immutable: delete this TerdutDeadmanSwitch and create it again for another team"
 type TerdutDeadmanSwitchSpec struct {
-	// TeamRef names the TerdutTeam that is paged.
+	// teamRef names the TerdutTeam that is paged.
 	TeamRef LocalRef `json:"teamRef"`
-	// Name of the switch, unique in its team.
+	// name of the switch, unique in its team.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=200
 	// +kubebuilder:validation:XValidation:rule="!self.matches('-(terdut|retired)-[0-9a-f]*$')",message="name may not end in -terdut-... or -retired-...: the operator marks unfinished objects so; choose another name"
 	Name string `json:"name"`
-	// Matcher of the alert that feeds the switch: label=value pairs separated
+	// matcher of the alert that feeds the switch: label=value pairs separated
 	// by commas, such as alertname=Watchdog,cluster=prod.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=1024
 	Matcher string `json:"matcher"`
-	// Timeout after which a switch that was not fed opens an incident.
+	// timeout after which a switch that was not fed opens an incident.
 	Timeout Duration `json:"timeout"`
-	// Severity of that incident.
+	// severity of that incident.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
 	// +kubebuilder:validation:Pattern=`^[a-zA-Z0-9_-]+$`
@@ -61,10 +61,10 @@ type TerdutDeadmanSwitchSpec struct {
 // TerdutDeadmanSwitchStatus is the switch as the operator last saw it.
 type TerdutDeadmanSwitchStatus struct {
 	RemoteStatus `json:",inline"`
-	// SwitchID is the server-side ID of the switch.
+	// switchID is the server-side ID of the switch.
 	// +optional
 	SwitchID int64 `json:"switchID,omitempty"`
-	// Applied is what the switch on the server was made from. Only a
+	// applied is what the switch on the server was made from. Only a
 	// difference to it makes the operator replace the switch.
 	// +optional
 	Applied *AppliedSwitch `json:"applied,omitempty"`
@@ -72,15 +72,15 @@ type TerdutDeadmanSwitchStatus struct {
 
 // AppliedSwitch is what a switch was made from.
 type AppliedSwitch struct {
-	// Name of the switch.
+	// name of the switch.
 	// +kubebuilder:validation:MaxLength=200
 	Name string `json:"name"`
-	// Matcher of the alert that feeds it.
+	// matcher of the alert that feeds it.
 	// +kubebuilder:validation:MaxLength=1024
 	Matcher string `json:"matcher"`
-	// Timeout after which it fires.
+	// timeout after which it fires.
 	Timeout Duration `json:"timeout"`
-	// Severity of the incident that it opens.
+	// severity of the incident that it opens.
 	// +kubebuilder:validation:MaxLength=63
 	Severity string `json:"severity"`
 }

@@ -21,9 +21,9 @@ type TerdutEscalationRule struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	// Spec is the policy as it should be.
+	// spec is the policy as it should be.
 	Spec TerdutEscalationRuleSpec `json:"spec"`
-	// Status is the policy as the operator last saw it.
+	// status is the policy as the operator last saw it.
 	// +optional
 	// +kubebuilder:default={}
 	Status TerdutEscalationRuleStatus `json:"status,omitempty"`
@@ -33,21 +33,21 @@ type TerdutEscalationRule struct {
 //
 // +kubebuilder:validation:XValidation:rule="self.teamRef.name == oldSelf.teamRef.name",message="teamRef is immutable: delete this TerdutEscalationRule and create it again for another team"
 type TerdutEscalationRuleSpec struct {
-	// TeamRef names the TerdutTeam whose policy this is.
+	// teamRef names the TerdutTeam whose policy this is.
 	TeamRef LocalRef `json:"teamRef"`
-	// RepeatCount is how often the levels are gone through again after the
+	// repeatCount is how often the levels are gone through again after the
 	// last one. Default 0.
 	// +optional
 	// +kubebuilder:default=0
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=100
 	RepeatCount int32 `json:"repeatCount"`
-	// FallbackTopic is the ntfy topic that is paged when nobody else can be.
+	// fallbackTopic is the ntfy topic that is paged when nobody else can be.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	// +kubebuilder:validation:Pattern=`^[-_A-Za-z0-9]*$`
 	FallbackTopic string `json:"fallbackTopic,omitempty"`
-	// Levels are gone through in this order.
+	// levels are gone through in this order.
 	// +listType=atomic
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=20
@@ -56,12 +56,12 @@ type TerdutEscalationRuleSpec struct {
 
 // EscalationLevel is one step of a policy.
 //
-// +kubebuilder:validation:XValidation:rule="self.targets.all(t, self.targets.exists_one(o, o.kind == t.kind && (has(o.username) ? o.username : '') == (has(t.username) ? t.username : '')))",message="a target stands twice in this level: remove one"
+// +kubebuilder:validation:XValidation:rule="self.targets.all(t, self.targets.exists_one(o, o.kind == t.kind && (has(o.username) ? o.username : \"\") == (has(t.username) ? t.username : \"\")))",message="a target stands twice in this level: remove one"
 type EscalationLevel struct {
-	// Timeout after which an incident that nobody acknowledged goes on to the
+	// timeout after which an incident that nobody acknowledged goes on to the
 	// next level.
 	Timeout Duration `json:"timeout"`
-	// Targets are paged together, in this order.
+	// targets are paged together, in this order.
 	// +listType=atomic
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=20
@@ -82,11 +82,11 @@ const (
 
 // EscalationTarget is somebody to page.
 //
-// +kubebuilder:validation:XValidation:rule="(self.kind == 'user') == (has(self.username) && self.username != '')",message="username is required with kind: user and has no meaning with kind: oncall: set both or neither"
+// +kubebuilder:validation:XValidation:rule="(self.kind == 'user') == (has(self.username) && self.username != \"\")",message="username is required with kind: user and has no meaning with kind: oncall: set both or neither"
 type EscalationTarget struct {
-	// Kind is oncall or user.
+	// kind is oncall or user.
 	Kind TargetKind `json:"kind"`
-	// Username of a user of the server.
+	// username of a user of the server.
 	// +optional
 	// +kubebuilder:validation:MaxLength=200
 	Username string `json:"username,omitempty"`

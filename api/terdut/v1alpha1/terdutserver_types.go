@@ -23,9 +23,9 @@ type TerdutServer struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	// Spec is the install as it should be.
+	// spec is the install as it should be.
 	Spec TerdutServerSpec `json:"spec"`
-	// Status is the install as the operator last saw it.
+	// status is the install as the operator last saw it.
 	// +optional
 	// +kubebuilder:default={}
 	Status TerdutServerStatus `json:"status,omitempty"`
@@ -33,44 +33,44 @@ type TerdutServer struct {
 
 // TerdutServerSpec is the install as it should be.
 type TerdutServerSpec struct {
-	// Image of terdut-server.
+	// image of terdut-server.
 	// +optional
 	Image *ServerImage `json:"image,omitempty"`
-	// Replicas of the Deployment; 1 when not set. terdut-server is not tested
+	// replicas of the Deployment; 1 when not set. terdut-server is not tested
 	// for more than one: with two, two sweepers and two notifiers run on one
 	// database.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=10
 	Replicas *int32 `json:"replicas,omitempty"`
-	// Networking says how the server is reached.
+	// networking says how the server is reached.
 	// +optional
 	// +kubebuilder:default={}
 	Networking ServerNetworking `json:"networking,omitempty"`
-	// Database that the server keeps its state in. The operator provisions
+	// database that the server keeps its state in. The operator provisions
 	// none; it wires one up that exists.
 	Database ServerDatabase `json:"database"`
-	// Sweeper ages alerts out.
+	// sweeper ages alerts out.
 	// +optional
 	Sweeper *ServerSweeper `json:"sweeper,omitempty"`
-	// Deadman is the server's own dead man's switch.
+	// deadman is the server's own dead man's switch.
 	// +optional
 	Deadman *ServerDeadman `json:"deadman,omitempty"`
-	// Notify says where pages are sent.
+	// notify says where pages are sent.
 	// +optional
 	Notify *ServerNotify `json:"notify,omitempty"`
-	// OIDC is single sign-on.
+	// oidc is single sign-on.
 	// +optional
 	OIDC *ServerOIDC `json:"oidc,omitempty"`
-	// PasswordLogin allows signing in with a password. Default true.
+	// passwordLogin allows signing in with a password. Default true.
 	// +optional
 	// +kubebuilder:default=true
 	PasswordLogin *bool `json:"passwordLogin,omitempty"`
-	// Bootstrap gives the operator an identity on a server that somebody else
+	// bootstrap gives the operator an identity on a server that somebody else
 	// has bootstrapped.
 	// +optional
 	Bootstrap *ServerBootstrap `json:"bootstrap,omitempty"`
-	// AllowedTeams is the consent to TerdutTeams of other namespaces. Teams of
+	// allowedTeams is the consent to TerdutTeams of other namespaces. Teams of
 	// the server's own namespace never need it.
 	// +optional
 	// +kubebuilder:default={}
@@ -79,12 +79,12 @@ type TerdutServerSpec struct {
 
 // ServerImage is the image of terdut-server.
 type ServerImage struct {
-	// Repository of the image; git.ryuvia.com/niklas/terdut-server when empty.
+	// repository of the image; git.ryuvia.com/niklas/terdut-server when empty.
 	// +optional
 	// +kubebuilder:validation:MaxLength=255
 	// +kubebuilder:validation:Pattern=`^([a-z0-9]+([._:/-]+[a-zA-Z0-9]+)*)?$`
 	Repository string `json:"repository,omitempty"`
-	// Tag of the image; v0.9.3 when empty.
+	// tag of the image; v0.9.3 when empty.
 	// +optional
 	// +kubebuilder:validation:MaxLength=128
 	// +kubebuilder:validation:Pattern=`^([A-Za-z0-9_][A-Za-z0-9._-]*)?$`
@@ -93,21 +93,21 @@ type ServerImage struct {
 
 // ServerNetworking says how the server is reached.
 //
-// +kubebuilder:validation:XValidation:rule="!has(self.gatewayListener) || self.gatewayListener == ''",message="gatewayListener is not supported yet: leave it empty and route to the Service yourself"
+// +kubebuilder:validation:XValidation:rule="!has(self.gatewayListener) || self.gatewayListener == \"\"",message="gatewayListener is not supported yet: leave it empty and route to the Service yourself"
 type ServerNetworking struct {
-	// Hostname under which people reach the server, without scheme. It goes
+	// hostname under which people reach the server, without scheme. It goes
 	// into the links that the server sends. Empty means: in the cluster only.
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	// +kubebuilder:validation:Pattern=`^([a-z0-9]([-a-z0-9.]*[a-z0-9])?)?$`
 	Hostname string `json:"hostname,omitempty"`
-	// ServicePort is the port of the Service and of the container. Default 8080.
+	// servicePort is the port of the Service and of the container. Default 8080.
 	// +optional
 	// +kubebuilder:default=8080
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=65535
 	ServicePort int32 `json:"servicePort,omitempty"`
-	// GatewayListener will name the Gateway that routes Hostname to the
+	// gatewayListener will name the Gateway that routes Hostname to the
 	// Service. For now it may only be empty.
 	// +optional
 	// +kubebuilder:validation:MaxLength=380
@@ -119,23 +119,23 @@ type ServerNetworking struct {
 // The rules of the DSN stand here and not on the field: the API server repeats
 // the value of a field that a rule of its own refuses, password included.
 //
-// +kubebuilder:validation:XValidation:rule="(has(self.dsn) && self.dsn != '') != has(self.postgresClusterRef)",message="set exactly one of dsn and postgresClusterRef"
-// +kubebuilder:validation:XValidation:rule="!has(self.passwordSecretRef) || !has(self.passwordSecretRef.name) || self.passwordSecretRef.name == '' || (has(self.dsn) && self.dsn != '') || !has(self.postgresClusterRef)",message="passwordSecretRef goes with dsn; with postgresClusterRef the operator finds the password itself: remove it"
-// +kubebuilder:validation:XValidation:rule="!has(self.dsn) || self.dsn == '' || (isURL(self.dsn) && url(self.dsn).getScheme() in ['postgres', 'postgresql'] && url(self.dsn).getHostname() != '')",fieldPath=".dsn",message="dsn must be a URL such as postgres://user@host:5432/database?sslmode=require"
+// +kubebuilder:validation:XValidation:rule="(has(self.dsn) && self.dsn != \"\") != has(self.postgresClusterRef)",message="set exactly one of dsn and postgresClusterRef"
+// +kubebuilder:validation:XValidation:rule="!has(self.passwordSecretRef) || !has(self.passwordSecretRef.name) || self.passwordSecretRef.name == \"\" || (has(self.dsn) && self.dsn != \"\") || !has(self.postgresClusterRef)",message="passwordSecretRef goes with dsn; with postgresClusterRef the operator finds the password itself: remove it"
+// +kubebuilder:validation:XValidation:rule="!has(self.dsn) || self.dsn == \"\" || (isURL(self.dsn) && url(self.dsn).getScheme() in ['postgres', 'postgresql'] && url(self.dsn).getHostname() != \"\")",fieldPath=".dsn",message="dsn must be a URL such as postgres://user@host:5432/database?sslmode=require"
 // +kubebuilder:validation:XValidation:rule="!has(self.dsn) || !self.dsn.matches('^[^/]*//([^/?#]*:[^/?#]*@|[^/?#]*[/?#].*@)')",fieldPath=".dsn",message="dsn stands in plain text and may not carry a password: put it into a Secret and name that in passwordSecretRef (an @ behind the host is written %40)"
 // +kubebuilder:validation:XValidation:rule="!has(self.dsn) || (self.dsn.matches('^[^?]*([?]([A-Za-z0-9_.]+=([^&;#%]|%[0-9A-Fa-f]{2})*(&[A-Za-z0-9_.]+=([^&;#%]|%[0-9A-Fa-f]{2})*)*)?)?$') && !self.dsn.matches('(?i)[?&](password|passfile|sslpassword|host|hostaddr|service|servicefile)='))",fieldPath=".dsn",message="dsn may have only name=value pairs, joined by &, in its query, and none of password, passfile, sslpassword, host, hostaddr, service and servicefile: name the host in the URL and the password in passwordSecretRef"
 type ServerDatabase struct {
-	// DSN of a database that you bring, such as
+	// dsn of a database that you bring, such as
 	// postgres://terdut@db:5432/terdut?sslmode=require. It stands in plain
 	// text, so it may not carry a password: that goes into passwordSecretRef.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	DSN string `json:"dsn,omitempty"`
-	// PasswordSecretRef is the password of the DSN's user, in the server's
+	// passwordSecretRef is the password of the DSN's user, in the server's
 	// namespace. Its key is "password" when empty.
 	// +optional
 	PasswordSecretRef *SecretKeyRef `json:"passwordSecretRef,omitempty"`
-	// PostgresClusterRef names a postgresql.acid.zalan.do object in the
+	// postgresClusterRef names a postgresql.acid.zalan.do object in the
 	// server's namespace that has one database and one owner of it. Host,
 	// user, database and password are read from it.
 	// +optional
@@ -144,11 +144,11 @@ type ServerDatabase struct {
 
 // ServerSweeper ages alerts out.
 type ServerSweeper struct {
-	// StaleAfter is how long an alert may stay silent before it counts as
+	// staleAfter is how long an alert may stay silent before it counts as
 	// resolved. The server's default when not set.
 	// +optional
 	StaleAfter Duration `json:"staleAfter,omitempty"`
-	// ArchiveAfter is how long a resolved alert is kept in view. The server's
+	// archiveAfter is how long a resolved alert is kept in view. The server's
 	// default when not set.
 	// +optional
 	ArchiveAfter Duration `json:"archiveAfter,omitempty"`
@@ -156,14 +156,14 @@ type ServerSweeper struct {
 
 // ServerDeadman is the server's own dead man's switch.
 type ServerDeadman struct {
-	// Matchers of the alert that feeds it, such as alertname=Watchdog.
+	// matchers of the alert that feeds it, such as alertname=Watchdog.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	Matchers string `json:"matchers,omitempty"`
-	// Timeout after which a switch that was not fed fires.
+	// timeout after which a switch that was not fed fires.
 	// +optional
 	Timeout Duration `json:"timeout,omitempty"`
-	// Severity of the incident that it opens.
+	// severity of the incident that it opens.
 	// +optional
 	// +kubebuilder:validation:MaxLength=63
 	// +kubebuilder:validation:Pattern=`^[a-zA-Z0-9_-]*$`
@@ -174,20 +174,20 @@ type ServerDeadman struct {
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.ntfyURL) || !self.ntfyURL.matches('^[^/]*//[^/?#]*@')",fieldPath=".ntfyURL",message="ntfyURL stands in plain text and may not carry a user or password: put an access token into a Secret and name that in tokenSecretRef"
 type ServerNotify struct {
-	// NtfyURL is the base URL of the ntfy server.
+	// ntfyURL is the base URL of the ntfy server.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
-	// +kubebuilder:validation:XValidation:rule="self == '' || (isURL(self) && url(self).getScheme() in ['http', 'https'] && url(self).getHostname() != '')",message="ntfyURL must be an http or https URL, such as https://ntfy.example.com"
+	// +kubebuilder:validation:XValidation:rule="self == \"\" || (isURL(self) && url(self).getScheme() in ['http', 'https'] && url(self).getHostname() != \"\")",message="ntfyURL must be an http or https URL, such as https://ntfy.example.com"
 	NtfyURL string `json:"ntfyURL,omitempty"`
-	// FallbackTopic is paged when nobody else can be.
+	// fallbackTopic is paged when nobody else can be.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	// +kubebuilder:validation:Pattern=`^[-_A-Za-z0-9]*$`
 	FallbackTopic string `json:"fallbackTopic,omitempty"`
-	// RepeatEvery is the time between two pages for one open incident.
+	// repeatEvery is the time between two pages for one open incident.
 	// +optional
 	RepeatEvery Duration `json:"repeatEvery,omitempty"`
-	// TokenSecretRef is the access token for the ntfy server. Its key is
+	// tokenSecretRef is the access token for the ntfy server. Its key is
 	// "token" when empty.
 	// +optional
 	TokenSecretRef *SecretKeyRef `json:"tokenSecretRef,omitempty"`
@@ -195,48 +195,48 @@ type ServerNotify struct {
 
 // ServerOIDC is single sign-on.
 //
-// +kubebuilder:validation:XValidation:rule="!self.enabled || (has(self.issuer) && self.issuer != '' && has(self.clientID) && self.clientID != '' && has(self.clientSecretRef) && has(self.clientSecretRef.name) && self.clientSecretRef.name != '')",message="oidc.enabled needs issuer, clientID and clientSecretRef: set all three, or enabled: false"
+// +kubebuilder:validation:XValidation:rule="!self.enabled || (has(self.issuer) && self.issuer != \"\" && has(self.clientID) && self.clientID != \"\" && has(self.clientSecretRef) && has(self.clientSecretRef.name) && self.clientSecretRef.name != \"\")",message="oidc.enabled needs issuer, clientID and clientSecretRef: set all three, or enabled: false"
 type ServerOIDC struct {
-	// Enabled turns single sign-on on. Default false.
+	// enabled turns single sign-on on. Default false.
 	// +optional
 	// +kubebuilder:default=false
 	Enabled bool `json:"enabled"`
-	// Issuer is the URL of the identity provider.
+	// issuer is the URL of the identity provider.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
-	// +kubebuilder:validation:XValidation:rule="self == '' || (isURL(self) && url(self).getScheme() in ['http', 'https'] && url(self).getHostname() != '')",message="issuer must be an http or https URL, such as https://sso.example.com"
+	// +kubebuilder:validation:XValidation:rule="self == \"\" || (isURL(self) && url(self).getScheme() in ['http', 'https'] && url(self).getHostname() != \"\")",message="issuer must be an http or https URL, such as https://sso.example.com"
 	Issuer string `json:"issuer,omitempty"`
-	// ClientID of the server at the identity provider.
+	// clientID of the server at the identity provider.
 	// +optional
 	// +kubebuilder:validation:MaxLength=255
 	ClientID string `json:"clientID,omitempty"`
-	// ClientSecretRef is the client's secret. Its key is "client-secret" when
+	// clientSecretRef is the client's secret. Its key is "client-secret" when
 	// empty.
 	// +optional
 	ClientSecretRef *SecretKeyRef `json:"clientSecretRef,omitempty"`
-	// Name on the sign-in button. Default SSO.
+	// name on the sign-in button. Default SSO.
 	// +optional
 	// +kubebuilder:default=SSO
 	// +kubebuilder:validation:MaxLength=100
 	Name string `json:"name,omitempty"`
-	// Scopes that are asked for, separated by spaces. Default "openid profile
+	// scopes that are asked for, separated by spaces. Default "openid profile
 	// email".
 	// +optional
 	// +kubebuilder:default="openid profile email"
 	// +kubebuilder:validation:MaxLength=255
 	Scopes string `json:"scopes,omitempty"`
-	// AllowedGroups may sign in; nobody else may, unless the list is empty.
+	// allowedGroups may sign in; nobody else may, unless the list is empty.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=100
 	// +kubebuilder:validation:items:MaxLength=200
 	// +kubebuilder:validation:items:Pattern=`^[^,]+$`
 	AllowedGroups []string `json:"allowedGroups,omitempty"`
-	// AdminGroup makes its members administrators of the server.
+	// adminGroup makes its members administrators of the server.
 	// +optional
 	// +kubebuilder:validation:MaxLength=200
 	AdminGroup string `json:"adminGroup,omitempty"`
-	// SessionMaxAge is how long a session lives. Default 12h.
+	// sessionMaxAge is how long a session lives. Default 12h.
 	// +optional
 	// +kubebuilder:default="12h"
 	SessionMaxAge Duration `json:"sessionMaxAge,omitempty"`
@@ -245,7 +245,7 @@ type ServerOIDC struct {
 // ServerBootstrap gives the operator an identity on a server that somebody
 // else has bootstrapped.
 type ServerBootstrap struct {
-	// AdminKeySecretRef is an API key of an administrator, in the server's
+	// adminKeySecretRef is an API key of an administrator, in the server's
 	// namespace. It is read only when the server refuses to be bootstrapped.
 	// Its key is "key" when empty.
 	// +optional
@@ -254,7 +254,7 @@ type ServerBootstrap struct {
 
 // AllowedTeams is the consent to TerdutTeams of other namespaces.
 type AllowedTeams struct {
-	// Namespaces whose TerdutTeams may refer to this server.
+	// namespaces whose TerdutTeams may refer to this server.
 	// +optional
 	// +kubebuilder:default={from: None}
 	Namespaces AllowedNamespaces `json:"namespaces,omitempty"`
@@ -280,43 +280,43 @@ const (
 //
 // +kubebuilder:validation:XValidation:rule="has(self.selector) == (has(self.from) && self.from == 'Selector')",message="selector is required when from is Selector and has no meaning otherwise: set both or neither"
 type AllowedNamespaces struct {
-	// From is None (default), Same, All or Selector. Selector trusts whoever
+	// from is None (default), Same, All or Selector. Selector trusts whoever
 	// may label Namespaces; kubernetes.io/metadata.name is a label that nobody
 	// can forge.
 	// +optional
 	// +kubebuilder:default=None
 	From FromNamespaces `json:"from,omitempty"`
-	// Selector over the labels of Namespaces.
+	// selector over the labels of Namespaces.
 	// +optional
 	Selector *metav1.LabelSelector `json:"selector,omitempty"`
 }
 
 // TerdutServerStatus is the install as the operator last saw it.
 type TerdutServerStatus struct {
-	// ObservedGeneration is the last generation that was applied; -1 until the
+	// observedGeneration is the last generation that was applied; -1 until the
 	// first one was.
 	// +optional
 	// +kubebuilder:default=-1
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
-	// Conditions are Ready, Available, DatabaseReady and Bootstrapped;
+	// conditions are Ready, Available, DatabaseReady and Bootstrapped;
 	// Degraded, Reconciling and Stalled are present only when true.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
 	// +kubebuilder:validation:MaxItems=16
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
-	// ServiceName is the Service that leads to the server.
+	// serviceName is the Service that leads to the server.
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	ServiceName string `json:"serviceName,omitempty"`
-	// OperatorCredentialsSecretRef is the Secret that holds the operator's key
+	// operatorCredentialsSecretRef is the Secret that holds the operator's key
 	// for the server.
 	// +optional
 	OperatorCredentialsSecretRef *LocalRef `json:"operatorCredentialsSecretRef,omitempty"`
-	// AttachedTeams counts the TerdutTeams that hold a team on this server.
+	// attachedTeams counts the TerdutTeams that hold a team on this server.
 	// +optional
 	AttachedTeams int32 `json:"attachedTeams"`
-	// Children are the objects that the operator made for this server. What is
+	// children are the objects that the operator made for this server. What is
 	// recorded here and no longer wanted is deleted.
 	// +optional
 	// +listType=map
@@ -328,18 +328,18 @@ type TerdutServerStatus struct {
 
 // ChildRecord remembers an object that was made for a TerdutServer.
 type ChildRecord struct {
-	// Kind of the object.
+	// kind of the object.
 	// +kubebuilder:validation:MaxLength=63
 	Kind string `json:"kind"`
-	// Name of the object.
+	// name of the object.
 	// +kubebuilder:validation:MaxLength=253
 	Name string `json:"name"`
-	// UID of the object; empty between the record and the creation.
+	// uid of the object; empty between the record and the creation.
 	// +optional
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MaxLength=64
 	UID types.UID `json:"uid,omitempty"`
-	// Intent is a hash of what was last applied to it. It tells drift from a
+	// intent is a hash of what was last applied to it. It tells drift from a
 	// change of the spec, across restarts.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64

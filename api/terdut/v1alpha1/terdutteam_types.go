@@ -21,9 +21,9 @@ type TerdutTeam struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	// Spec is the team as it should be.
+	// spec is the team as it should be.
 	Spec TerdutTeamSpec `json:"spec"`
-	// Status is the team as the operator last saw it.
+	// status is the team as the operator last saw it.
 	// +optional
 	// +kubebuilder:default={}
 	Status TerdutTeamStatus `json:"status,omitempty"`
@@ -33,28 +33,28 @@ type TerdutTeam struct {
 //
 // +kubebuilder:validation:XValidation:rule="self.serverRef.name == oldSelf.serverRef.name && has(self.serverRef.__namespace__) == has(oldSelf.serverRef.__namespace__) && (!has(self.serverRef.__namespace__) || self.serverRef.__namespace__ == oldSelf.serverRef.__namespace__)",message="serverRef is immutable: delete this TerdutTeam and create it again to move it to another server"
 type TerdutTeamSpec struct {
-	// ServerRef names the TerdutServer that the team lives on.
+	// serverRef names the TerdutServer that the team lives on.
 	ServerRef ServerRef `json:"serverRef"`
-	// DisplayName is the team's name on the server, unique there. A change
+	// displayName is the team's name on the server, unique there. A change
 	// renames the team.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=200
 	// +kubebuilder:validation:XValidation:rule="!self.matches('-(terdut|retired)-[0-9a-f]*$')",message="displayName may not end in -terdut-... or -retired-...: the operator marks unfinished objects so; choose another name"
 	DisplayName string `json:"displayName"`
-	// OIDC maps groups of the identity provider to the team. Groups that are
-	// not given here are left to the server.
+	// oidc maps groups of the identity provider to the team. A group that is
+	// not given here is none, on the server too.
 	// +optional
 	OIDC *TeamOIDC `json:"oidc,omitempty"`
 }
 
 // ServerRef names a TerdutServer.
 type ServerRef struct {
-	// Name of the TerdutServer.
+	// name of the TerdutServer.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$`
 	Name string `json:"name"`
-	// Namespace of the TerdutServer; the team's own when empty. Another one
+	// namespace of the TerdutServer; the team's own when empty. Another one
 	// needs that server's consent in allowedTeams.
 	// +optional
 	// +kubebuilder:validation:MaxLength=63
@@ -64,11 +64,11 @@ type ServerRef struct {
 
 // TeamOIDC maps groups of the identity provider to a team.
 type TeamOIDC struct {
-	// MemberGroup makes its members members of the team.
+	// memberGroup makes its members members of the team.
 	// +optional
 	// +kubebuilder:validation:MaxLength=200
 	MemberGroup string `json:"memberGroup,omitempty"`
-	// OwnerGroup makes its members owners of the team.
+	// ownerGroup makes its members owners of the team.
 	// +optional
 	// +kubebuilder:validation:MaxLength=200
 	OwnerGroup string `json:"ownerGroup,omitempty"`
@@ -77,7 +77,7 @@ type TeamOIDC struct {
 // TerdutTeamStatus is the team as the operator last saw it.
 type TerdutTeamStatus struct {
 	RemoteStatus `json:",inline"`
-	// TeamID is the server-side ID of the team. What attaches to the team
+	// teamID is the server-side ID of the team. What attaches to the team
 	// waits for it.
 	// +optional
 	TeamID int64 `json:"teamID,omitempty"`

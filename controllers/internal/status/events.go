@@ -29,20 +29,27 @@ func Transitions(before, after []metav1.Condition) []Event {
 		if old != nil && old.Status == c.Status && old.Reason == c.Reason {
 			continue
 		}
-		switch {
-		case c.Type == ready && c.Status == metav1.ConditionTrue:
-			out = append(out, Event{Reason: c.Reason, Message: c.Message})
-		case c.Type == reconciling || told[c.Reason]:
-		case c.Type == degraded || c.Type == stalled || c.Status != metav1.ConditionTrue:
-			told[c.Reason] = true
-			if waits(c) {
-				out = append(out, Event{Reason: c.Reason, Message: c.Message})
-			} else {
-				out = append(out, Event{Warning: true, Reason: c.Reason, Message: c.Message})
-			}
+		good := c.Type == ready && c.Status == metav1.ConditionTrue
+		if !good && (!isTrouble(c) || told[c.Reason]) {
+			continue
 		}
+		told[c.Reason] = true
+		out = append(out, Event{Warning: !good && !waits(c), Reason: c.Reason, Message: c.Message})
 	}
 	return out
+}
+
+// isTrouble tells the conditions that say that something is not as it should
+// be.
+func isTrouble(c metav1.Condition) bool {
+	switch c.Type {
+	case reconciling:
+		return false
+	case degraded, stalled:
+		return true
+	default:
+		return c.Status != metav1.ConditionTrue
+	}
 }
 
 // waits tells the reasons that are part of an ordinary start from those that

@@ -12,11 +12,11 @@ import (
 //
 // AllowedNamespaces says which namespaces a consent covers.
 type AllowedNamespacesApplyConfiguration struct {
-	// From is None (default), Same, All or Selector. Selector trusts whoever
+	// from is None (default), Same, All or Selector. Selector trusts whoever
 	// may label Namespaces; kubernetes.io/metadata.name is a label that nobody
 	// can forge.
 	From *terdutv1alpha1.FromNamespaces `json:"from,omitempty"`
-	// Selector over the labels of Namespaces.
+	// selector over the labels of Namespaces.
 	Selector *v1.LabelSelectorApplyConfiguration `json:"selector,omitempty"`
 }
 

@@ -7,7 +7,7 @@ package v1alpha1
 //
 // AllowedTeams is the consent to TerdutTeams of other namespaces.
 type AllowedTeamsApplyConfiguration struct {
-	// Namespaces whose TerdutTeams may refer to this server.
+	// namespaces whose TerdutTeams may refer to this server.
 	Namespaces *AllowedNamespacesApplyConfiguration `json:"namespaces,omitempty"`
 }
 

@@ -11,13 +11,13 @@ import (
 //
 // AppliedSwitch is what a switch was made from.
 type AppliedSwitchApplyConfiguration struct {
-	// Name of the switch.
+	// name of the switch.
 	Name *string `json:"name,omitempty"`
-	// Matcher of the alert that feeds it.
+	// matcher of the alert that feeds it.
 	Matcher *string `json:"matcher,omitempty"`
-	// Timeout after which it fires.
+	// timeout after which it fires.
 	Timeout *terdutv1alpha1.Duration `json:"timeout,omitempty"`
-	// Severity of the incident that it opens.
+	// severity of the incident that it opens.
 	Severity *string `json:"severity,omitempty"`
 }
 

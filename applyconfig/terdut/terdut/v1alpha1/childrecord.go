@@ -11,13 +11,13 @@ import (
 //
 // ChildRecord remembers an object that was made for a TerdutServer.
 type ChildRecordApplyConfiguration struct {
-	// Kind of the object.
+	// kind of the object.
 	Kind *string `json:"kind,omitempty"`
-	// Name of the object.
+	// name of the object.
 	Name *string `json:"name,omitempty"`
-	// UID of the object; empty between the record and the creation.
+	// uid of the object; empty between the record and the creation.
 	UID *types.UID `json:"uid,omitempty"`
-	// Intent is a hash of what was last applied to it. It tells drift from a
+	// intent is a hash of what was last applied to it. It tells drift from a
 	// change of the spec, across restarts.
 	Intent *string `json:"intent,omitempty"`
 }

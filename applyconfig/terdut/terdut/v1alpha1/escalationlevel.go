@@ -11,10 +11,10 @@ import (
 //
 // EscalationLevel is one step of a policy.
 type EscalationLevelApplyConfiguration struct {
-	// Timeout after which an incident that nobody acknowledged goes on to the
+	// timeout after which an incident that nobody acknowledged goes on to the
 	// next level.
 	Timeout *terdutv1alpha1.Duration `json:"timeout,omitempty"`
-	// Targets are paged together, in this order.
+	// targets are paged together, in this order.
 	Targets []EscalationTargetApplyConfiguration `json:"targets,omitempty"`
 }
 

@@ -11,9 +11,9 @@ import (
 //
 // EscalationTarget is somebody to page.
 type EscalationTargetApplyConfiguration struct {
-	// Kind is oncall or user.
+	// kind is oncall or user.
 	Kind *terdutv1alpha1.TargetKind `json:"kind,omitempty"`
-	// Username of a user of the server.
+	// username of a user of the server.
 	Username *string `json:"username,omitempty"`
 }
 

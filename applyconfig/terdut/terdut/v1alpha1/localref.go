@@ -8,7 +8,7 @@ package v1alpha1
 // LocalRef names an object in the namespace of the object that bears the
 // reference.
 type LocalRefApplyConfiguration struct {
-	// Name of the object.
+	// name of the object.
 	Name *string `json:"name,omitempty"`
 }
 

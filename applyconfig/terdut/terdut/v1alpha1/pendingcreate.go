@@ -7,11 +7,11 @@ package v1alpha1
 //
 // PendingCreate is the intent to create one object on the server.
 type PendingCreateApplyConfiguration struct {
-	// Name that the create call carries. It is never computed again.
+	// name that the create call carries. It is never computed again.
 	Name *string `json:"name,omitempty"`
-	// ID of the object once the server has answered.
+	// id of the object once the server has answered.
 	ID *int64 `json:"id,omitempty"`
-	// Replaces is the ID of the object that the new one takes the place of.
+	// replaces is the ID of the object that the new one takes the place of.
 	Replaces *int64 `json:"replaces,omitempty"`
 }
 

@@ -11,25 +11,25 @@ import (
 //
 // RemoteIdentity is one object on one server, as it was when it was recorded.
 type RemoteIdentityApplyConfiguration struct {
-	// ServerNamespace is the namespace of the TerdutServer.
+	// serverNamespace is the namespace of the TerdutServer.
 	ServerNamespace *string `json:"serverNamespace,omitempty"`
-	// ServerName is the name of the TerdutServer.
+	// serverName is the name of the TerdutServer.
 	ServerName *string `json:"serverName,omitempty"`
-	// ServerUID is the UID of the TerdutServer.
+	// serverUID is the UID of the TerdutServer.
 	ServerUID *types.UID `json:"serverUID,omitempty"`
-	// TeamID is the server-side ID of the team that the object belongs to; for
+	// teamID is the server-side ID of the team that the object belongs to; for
 	// a TerdutTeam its own ID.
 	TeamID *int64 `json:"teamID,omitempty"`
-	// ID is the server-side ID of the object; for an escalation policy, which
+	// id is the server-side ID of the object; for an escalation policy, which
 	// has none, the ID of its team.
 	ID *int64 `json:"id,omitempty"`
-	// CreatedAt is the object's created_at as the server gave it (RFC 3339).
+	// createdAt is the object's created_at as the server gave it (RFC 3339).
 	// Empty where the server gives none.
 	CreatedAt *string `json:"createdAt,omitempty"`
-	// OwnerUID is the UID of the resource that wrote this record. A record
+	// ownerUID is the UID of the resource that wrote this record. A record
 	// under another UID was copied or restored and is only a hint.
 	OwnerUID *types.UID `json:"ownerUID,omitempty"`
-	// Adopted is true when the object existed before this resource did.
+	// adopted is true when the object existed before this resource did.
 	Adopted *bool `json:"adopted,omitempty"`
 }
 

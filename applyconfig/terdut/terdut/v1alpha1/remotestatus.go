@@ -13,19 +13,19 @@ import (
 // identity there. It is the memory that makes a crash between two steps
 // harmless, so the operator carries it forward in every status it writes.
 type RemoteStatusApplyConfiguration struct {
-	// ObservedGeneration is the last generation that was applied to the
+	// observedGeneration is the last generation that was applied to the
 	// server; -1 until the first one was.
 	ObservedGeneration *int64 `json:"observedGeneration,omitempty"`
-	// Conditions say whether the object stands on the server as the spec asks:
+	// conditions say whether the object stands on the server as the spec asks:
 	// Ready, ReferencesResolved, Synced; Degraded, Reconciling and Stalled are
 	// present only when true.
 	Conditions []v1.ConditionApplyConfiguration `json:"conditions,omitempty"`
-	// Remote is the object on the server that this resource holds.
+	// remote is the object on the server that this resource holds.
 	Remote *RemoteIdentityApplyConfiguration `json:"remote,omitempty"`
-	// PendingCreate is written before the call that creates an object and
+	// pendingCreate is written before the call that creates an object and
 	// taken away with the write of Remote.
 	PendingCreate *PendingCreateApplyConfiguration `json:"pendingCreate,omitempty"`
-	// Retiring are objects of ours on the server that have been replaced and
+	// retiring are objects of ours on the server that have been replaced and
 	// are still to be deleted.
 	Retiring []RetiringObjectApplyConfiguration `json:"retiring,omitempty"`
 }

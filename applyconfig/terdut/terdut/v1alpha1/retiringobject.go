@@ -11,11 +11,11 @@ import (
 //
 // RetiringObject is an object of ours on the server that waits for its DELETE.
 type RetiringObjectApplyConfiguration struct {
-	// ID is its server-side ID.
+	// id is its server-side ID.
 	ID *int64 `json:"id,omitempty"`
-	// CreatedAt is its created_at as the server gave it (RFC 3339).
+	// createdAt is its created_at as the server gave it (RFC 3339).
 	CreatedAt *string `json:"createdAt,omitempty"`
-	// DeleteAfter is the time from which on it may be deleted; absent means at
+	// deleteAfter is the time from which on it may be deleted; absent means at
 	// once.
 	DeleteAfter *v1.Time `json:"deleteAfter,omitempty"`
 }

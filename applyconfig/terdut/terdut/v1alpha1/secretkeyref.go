@@ -8,9 +8,9 @@ package v1alpha1
 // SecretKeyRef names one key of a Secret in the namespace of the object that
 // bears the reference.
 type SecretKeyRefApplyConfiguration struct {
-	// Name of the Secret. Empty means that the reference is not set.
+	// name of the Secret. Empty means that the reference is not set.
 	Name *string `json:"name,omitempty"`
-	// Key inside the Secret. The field that holds the reference says which key
+	// key inside the Secret. The field that holds the reference says which key
 	// is read when it is empty.
 	Key *string `json:"key,omitempty"`
 }

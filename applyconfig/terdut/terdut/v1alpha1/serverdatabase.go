@@ -10,14 +10,14 @@ package v1alpha1
 // The rules of the DSN stand here and not on the field: the API server repeats
 // the value of a field that a rule of its own refuses, password included.
 type ServerDatabaseApplyConfiguration struct {
-	// DSN of a database that you bring, such as
+	// dsn of a database that you bring, such as
 	// postgres://terdut@db:5432/terdut?sslmode=require. It stands in plain
 	// text, so it may not carry a password: that goes into passwordSecretRef.
 	DSN *string `json:"dsn,omitempty"`
-	// PasswordSecretRef is the password of the DSN's user, in the server's
+	// passwordSecretRef is the password of the DSN's user, in the server's
 	// namespace. Its key is "password" when empty.
 	PasswordSecretRef *SecretKeyRefApplyConfiguration `json:"passwordSecretRef,omitempty"`
-	// PostgresClusterRef names a postgresql.acid.zalan.do object in the
+	// postgresClusterRef names a postgresql.acid.zalan.do object in the
 	// server's namespace that has one database and one owner of it. Host,
 	// user, database and password are read from it.
 	PostgresClusterRef *LocalRefApplyConfiguration `json:"postgresClusterRef,omitempty"`

@@ -11,11 +11,11 @@ import (
 //
 // ServerDeadman is the server's own dead man's switch.
 type ServerDeadmanApplyConfiguration struct {
-	// Matchers of the alert that feeds it, such as alertname=Watchdog.
+	// matchers of the alert that feeds it, such as alertname=Watchdog.
 	Matchers *string `json:"matchers,omitempty"`
-	// Timeout after which a switch that was not fed fires.
+	// timeout after which a switch that was not fed fires.
 	Timeout *terdutv1alpha1.Duration `json:"timeout,omitempty"`
-	// Severity of the incident that it opens.
+	// severity of the incident that it opens.
 	Severity *string `json:"severity,omitempty"`
 }
 

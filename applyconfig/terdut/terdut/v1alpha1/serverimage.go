@@ -7,9 +7,9 @@ package v1alpha1
 //
 // ServerImage is the image of terdut-server.
 type ServerImageApplyConfiguration struct {
-	// Repository of the image; git.ryuvia.com/niklas/terdut-server when empty.
+	// repository of the image; git.ryuvia.com/niklas/terdut-server when empty.
 	Repository *string `json:"repository,omitempty"`
-	// Tag of the image; v0.9.3 when empty.
+	// tag of the image; v0.9.3 when empty.
 	Tag *string `json:"tag,omitempty"`
 }
 

@@ -7,12 +7,12 @@ package v1alpha1
 //
 // ServerNetworking says how the server is reached.
 type ServerNetworkingApplyConfiguration struct {
-	// Hostname under which people reach the server, without scheme. It goes
+	// hostname under which people reach the server, without scheme. It goes
 	// into the links that the server sends. Empty means: in the cluster only.
 	Hostname *string `json:"hostname,omitempty"`
-	// ServicePort is the port of the Service and of the container. Default 8080.
+	// servicePort is the port of the Service and of the container. Default 8080.
 	ServicePort *int32 `json:"servicePort,omitempty"`
-	// GatewayListener will name the Gateway that routes Hostname to the
+	// gatewayListener will name the Gateway that routes Hostname to the
 	// Service. For now it may only be empty.
 	GatewayListener *string `json:"gatewayListener,omitempty"`
 }

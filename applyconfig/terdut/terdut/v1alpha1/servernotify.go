@@ -11,13 +11,13 @@ import (
 //
 // ServerNotify says where pages are sent.
 type ServerNotifyApplyConfiguration struct {
-	// NtfyURL is the base URL of the ntfy server.
+	// ntfyURL is the base URL of the ntfy server.
 	NtfyURL *string `json:"ntfyURL,omitempty"`
-	// FallbackTopic is paged when nobody else can be.
+	// fallbackTopic is paged when nobody else can be.
 	FallbackTopic *string `json:"fallbackTopic,omitempty"`
-	// RepeatEvery is the time between two pages for one open incident.
+	// repeatEvery is the time between two pages for one open incident.
 	RepeatEvery *terdutv1alpha1.Duration `json:"repeatEvery,omitempty"`
-	// TokenSecretRef is the access token for the ntfy server. Its key is
+	// tokenSecretRef is the access token for the ntfy server. Its key is
 	// "token" when empty.
 	TokenSecretRef *SecretKeyRefApplyConfiguration `json:"tokenSecretRef,omitempty"`
 }

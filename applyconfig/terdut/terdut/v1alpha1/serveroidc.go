@@ -11,25 +11,25 @@ import (
 //
 // ServerOIDC is single sign-on.
 type ServerOIDCApplyConfiguration struct {
-	// Enabled turns single sign-on on. Default false.
+	// enabled turns single sign-on on. Default false.
 	Enabled *bool `json:"enabled,omitempty"`
-	// Issuer is the URL of the identity provider.
+	// issuer is the URL of the identity provider.
 	Issuer *string `json:"issuer,omitempty"`
-	// ClientID of the server at the identity provider.
+	// clientID of the server at the identity provider.
 	ClientID *string `json:"clientID,omitempty"`
-	// ClientSecretRef is the client's secret. Its key is "client-secret" when
+	// clientSecretRef is the client's secret. Its key is "client-secret" when
 	// empty.
 	ClientSecretRef *SecretKeyRefApplyConfiguration `json:"clientSecretRef,omitempty"`
-	// Name on the sign-in button. Default SSO.
+	// name on the sign-in button. Default SSO.
 	Name *string `json:"name,omitempty"`
-	// Scopes that are asked for, separated by spaces. Default "openid profile
+	// scopes that are asked for, separated by spaces. Default "openid profile
 	// email".
 	Scopes *string `json:"scopes,omitempty"`
-	// AllowedGroups may sign in; nobody else may, unless the list is empty.
+	// allowedGroups may sign in; nobody else may, unless the list is empty.
 	AllowedGroups []string `json:"allowedGroups,omitempty"`
-	// AdminGroup makes its members administrators of the server.
+	// adminGroup makes its members administrators of the server.
 	AdminGroup *string `json:"adminGroup,omitempty"`
-	// SessionMaxAge is how long a session lives. Default 12h.
+	// sessionMaxAge is how long a session lives. Default 12h.
 	SessionMaxAge *terdutv1alpha1.Duration `json:"sessionMaxAge,omitempty"`
 }
 

@@ -7,9 +7,9 @@ package v1alpha1
 //
 // ServerRef names a TerdutServer.
 type ServerRefApplyConfiguration struct {
-	// Name of the TerdutServer.
+	// name of the TerdutServer.
 	Name *string `json:"name,omitempty"`
-	// Namespace of the TerdutServer; the team's own when empty. Another one
+	// namespace of the TerdutServer; the team's own when empty. Another one
 	// needs that server's consent in allowedTeams.
 	Namespace *string `json:"namespace,omitempty"`
 }

@@ -11,10 +11,10 @@ import (
 //
 // ServerSweeper ages alerts out.
 type ServerSweeperApplyConfiguration struct {
-	// StaleAfter is how long an alert may stay silent before it counts as
+	// staleAfter is how long an alert may stay silent before it counts as
 	// resolved. The server's default when not set.
 	StaleAfter *terdutv1alpha1.Duration `json:"staleAfter,omitempty"`
-	// ArchiveAfter is how long a resolved alert is kept in view. The server's
+	// archiveAfter is how long a resolved alert is kept in view. The server's
 	// default when not set.
 	ArchiveAfter *terdutv1alpha1.Duration `json:"archiveAfter,omitempty"`
 }

@@ -7,9 +7,9 @@ package v1alpha1
 //
 // TeamOIDC maps groups of the identity provider to a team.
 type TeamOIDCApplyConfiguration struct {
-	// MemberGroup makes its members members of the team.
+	// memberGroup makes its members members of the team.
 	MemberGroup *string `json:"memberGroup,omitempty"`
-	// OwnerGroup makes its members owners of the team.
+	// ownerGroup makes its members owners of the team.
 	OwnerGroup *string `json:"ownerGroup,omitempty"`
 }
 

@@ -24,9 +24,9 @@ import (
 type TerdutAlertSourceApplyConfiguration struct {
 	v1.TypeMetaApplyConfiguration    `json:""`
 	*v1.ObjectMetaApplyConfiguration `json:"metadata,omitempty"`
-	// Spec is the integration as it should be.
+	// spec is the integration as it should be.
 	Spec *TerdutAlertSourceSpecApplyConfiguration `json:"spec,omitempty"`
-	// Status is the integration as the operator last saw it.
+	// status is the integration as the operator last saw it.
 	Status *TerdutAlertSourceStatusApplyConfiguration `json:"status,omitempty"`
 }
 

@@ -11,11 +11,11 @@ import (
 //
 // TerdutAlertSourceSpec is the integration as it should be.
 type TerdutAlertSourceSpecApplyConfiguration struct {
-	// TeamRef names the TerdutTeam that is paged.
+	// teamRef names the TerdutTeam that is paged.
 	TeamRef *LocalRefApplyConfiguration `json:"teamRef,omitempty"`
-	// Kind is what sends the alerts. Its change makes a new key.
+	// kind is what sends the alerts. Its change makes a new key.
 	Kind *terdutv1alpha1.AlertSourceKind `json:"kind,omitempty"`
-	// Name of the integration, unique in its team. A change renames it and
+	// name of the integration, unique in its team. A change renames it and
 	// keeps its key.
 	Name *string `json:"name,omitempty"`
 }

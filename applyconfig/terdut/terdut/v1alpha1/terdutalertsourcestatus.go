@@ -12,9 +12,9 @@ import (
 // TerdutAlertSourceStatus is the integration as the operator last saw it.
 type TerdutAlertSourceStatusApplyConfiguration struct {
 	RemoteStatusApplyConfiguration `json:""`
-	// IntegrationID is the server-side ID of the integration.
+	// integrationID is the server-side ID of the integration.
 	IntegrationID *int64 `json:"integrationID,omitempty"`
-	// WebhookURLSecretRef is the Secret that holds url, key and internalURL.
+	// webhookURLSecretRef is the Secret that holds url, key and internalURL.
 	WebhookURLSecretRef *LocalRefApplyConfiguration `json:"webhookURLSecretRef,omitempty"`
 }
 

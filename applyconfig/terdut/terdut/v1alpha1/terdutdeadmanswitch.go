@@ -23,9 +23,9 @@ import (
 type TerdutDeadmanSwitchApplyConfiguration struct {
 	v1.TypeMetaApplyConfiguration    `json:""`
 	*v1.ObjectMetaApplyConfiguration `json:"metadata,omitempty"`
-	// Spec is the switch as it should be.
+	// spec is the switch as it should be.
 	Spec *TerdutDeadmanSwitchSpecApplyConfiguration `json:"spec,omitempty"`
-	// Status is the switch as the operator last saw it.
+	// status is the switch as the operator last saw it.
 	Status *TerdutDeadmanSwitchStatusApplyConfiguration `json:"status,omitempty"`
 }
 

@@ -11,16 +11,16 @@ import (
 //
 // TerdutDeadmanSwitchSpec is the switch as it should be.
 type TerdutDeadmanSwitchSpecApplyConfiguration struct {
-	// TeamRef names the TerdutTeam that is paged.
+	// teamRef names the TerdutTeam that is paged.
 	TeamRef *LocalRefApplyConfiguration `json:"teamRef,omitempty"`
-	// Name of the switch, unique in its team.
+	// name of the switch, unique in its team.
 	Name *string `json:"name,omitempty"`
-	// Matcher of the alert that feeds the switch: label=value pairs separated
+	// matcher of the alert that feeds the switch: label=value pairs separated
 	// by commas, such as alertname=Watchdog,cluster=prod.
 	Matcher *string `json:"matcher,omitempty"`
-	// Timeout after which a switch that was not fed opens an incident.
+	// timeout after which a switch that was not fed opens an incident.
 	Timeout *terdutv1alpha1.Duration `json:"timeout,omitempty"`
-	// Severity of that incident.
+	// severity of that incident.
 	Severity *string `json:"severity,omitempty"`
 }
 

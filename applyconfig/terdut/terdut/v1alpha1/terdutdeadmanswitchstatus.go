@@ -12,9 +12,9 @@ import (
 // TerdutDeadmanSwitchStatus is the switch as the operator last saw it.
 type TerdutDeadmanSwitchStatusApplyConfiguration struct {
 	RemoteStatusApplyConfiguration `json:""`
-	// SwitchID is the server-side ID of the switch.
+	// switchID is the server-side ID of the switch.
 	SwitchID *int64 `json:"switchID,omitempty"`
-	// Applied is what the switch on the server was made from. Only a
+	// applied is what the switch on the server was made from. Only a
 	// difference to it makes the operator replace the switch.
 	Applied *AppliedSwitchApplyConfiguration `json:"applied,omitempty"`
 }

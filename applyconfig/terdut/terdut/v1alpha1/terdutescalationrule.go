@@ -20,9 +20,9 @@ import (
 type TerdutEscalationRuleApplyConfiguration struct {
 	v1.TypeMetaApplyConfiguration    `json:""`
 	*v1.ObjectMetaApplyConfiguration `json:"metadata,omitempty"`
-	// Spec is the policy as it should be.
+	// spec is the policy as it should be.
 	Spec *TerdutEscalationRuleSpecApplyConfiguration `json:"spec,omitempty"`
-	// Status is the policy as the operator last saw it.
+	// status is the policy as the operator last saw it.
 	Status *TerdutEscalationRuleStatusApplyConfiguration `json:"status,omitempty"`
 }
 

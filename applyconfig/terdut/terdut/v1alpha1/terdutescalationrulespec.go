@@ -7,14 +7,14 @@ package v1alpha1
 //
 // TerdutEscalationRuleSpec is the policy as it should be.
 type TerdutEscalationRuleSpecApplyConfiguration struct {
-	// TeamRef names the TerdutTeam whose policy this is.
+	// teamRef names the TerdutTeam whose policy this is.
 	TeamRef *LocalRefApplyConfiguration `json:"teamRef,omitempty"`
-	// RepeatCount is how often the levels are gone through again after the
+	// repeatCount is how often the levels are gone through again after the
 	// last one. Default 0.
 	RepeatCount *int32 `json:"repeatCount,omitempty"`
-	// FallbackTopic is the ntfy topic that is paged when nobody else can be.
+	// fallbackTopic is the ntfy topic that is paged when nobody else can be.
 	FallbackTopic *string `json:"fallbackTopic,omitempty"`
-	// Levels are gone through in this order.
+	// levels are gone through in this order.
 	Levels []EscalationLevelApplyConfiguration `json:"levels,omitempty"`
 }
 

@@ -20,9 +20,9 @@ import (
 type TerdutServerApplyConfiguration struct {
 	v1.TypeMetaApplyConfiguration    `json:""`
 	*v1.ObjectMetaApplyConfiguration `json:"metadata,omitempty"`
-	// Spec is the install as it should be.
+	// spec is the install as it should be.
 	Spec *TerdutServerSpecApplyConfiguration `json:"spec,omitempty"`
-	// Status is the install as the operator last saw it.
+	// status is the install as the operator last saw it.
 	Status *TerdutServerStatusApplyConfiguration `json:"status,omitempty"`
 }
 

@@ -7,31 +7,31 @@ package v1alpha1
 //
 // TerdutServerSpec is the install as it should be.
 type TerdutServerSpecApplyConfiguration struct {
-	// Image of terdut-server.
+	// image of terdut-server.
 	Image *ServerImageApplyConfiguration `json:"image,omitempty"`
-	// Replicas of the Deployment; 1 when not set. terdut-server is not tested
+	// replicas of the Deployment; 1 when not set. terdut-server is not tested
 	// for more than one: with two, two sweepers and two notifiers run on one
 	// database.
 	Replicas *int32 `json:"replicas,omitempty"`
-	// Networking says how the server is reached.
+	// networking says how the server is reached.
 	Networking *ServerNetworkingApplyConfiguration `json:"networking,omitempty"`
-	// Database that the server keeps its state in. The operator provisions
+	// database that the server keeps its state in. The operator provisions
 	// none; it wires one up that exists.
 	Database *ServerDatabaseApplyConfiguration `json:"database,omitempty"`
-	// Sweeper ages alerts out.
+	// sweeper ages alerts out.
 	Sweeper *ServerSweeperApplyConfiguration `json:"sweeper,omitempty"`
-	// Deadman is the server's own dead man's switch.
+	// deadman is the server's own dead man's switch.
 	Deadman *ServerDeadmanApplyConfiguration `json:"deadman,omitempty"`
-	// Notify says where pages are sent.
+	// notify says where pages are sent.
 	Notify *ServerNotifyApplyConfiguration `json:"notify,omitempty"`
-	// OIDC is single sign-on.
+	// oidc is single sign-on.
 	OIDC *ServerOIDCApplyConfiguration `json:"oidc,omitempty"`
-	// PasswordLogin allows signing in with a password. Default true.
+	// passwordLogin allows signing in with a password. Default true.
 	PasswordLogin *bool `json:"passwordLogin,omitempty"`
-	// Bootstrap gives the operator an identity on a server that somebody else
+	// bootstrap gives the operator an identity on a server that somebody else
 	// has bootstrapped.
 	Bootstrap *ServerBootstrapApplyConfiguration `json:"bootstrap,omitempty"`
-	// AllowedTeams is the consent to TerdutTeams of other namespaces. Teams of
+	// allowedTeams is the consent to TerdutTeams of other namespaces. Teams of
 	// the server's own namespace never need it.
 	AllowedTeams *AllowedTeamsApplyConfiguration `json:"allowedTeams,omitempty"`
 }

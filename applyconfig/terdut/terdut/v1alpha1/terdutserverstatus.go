@@ -11,20 +11,20 @@ import (
 //
 // TerdutServerStatus is the install as the operator last saw it.
 type TerdutServerStatusApplyConfiguration struct {
-	// ObservedGeneration is the last generation that was applied; -1 until the
+	// observedGeneration is the last generation that was applied; -1 until the
 	// first one was.
 	ObservedGeneration *int64 `json:"observedGeneration,omitempty"`
-	// Conditions are Ready, Available, DatabaseReady and Bootstrapped;
+	// conditions are Ready, Available, DatabaseReady and Bootstrapped;
 	// Degraded, Reconciling and Stalled are present only when true.
 	Conditions []v1.ConditionApplyConfiguration `json:"conditions,omitempty"`
-	// ServiceName is the Service that leads to the server.
+	// serviceName is the Service that leads to the server.
 	ServiceName *string `json:"serviceName,omitempty"`
-	// OperatorCredentialsSecretRef is the Secret that holds the operator's key
+	// operatorCredentialsSecretRef is the Secret that holds the operator's key
 	// for the server.
 	OperatorCredentialsSecretRef *LocalRefApplyConfiguration `json:"operatorCredentialsSecretRef,omitempty"`
-	// AttachedTeams counts the TerdutTeams that hold a team on this server.
+	// attachedTeams counts the TerdutTeams that hold a team on this server.
 	AttachedTeams *int32 `json:"attachedTeams,omitempty"`
-	// Children are the objects that the operator made for this server. What is
+	// children are the objects that the operator made for this server. What is
 	// recorded here and no longer wanted is deleted.
 	Children []ChildRecordApplyConfiguration `json:"children,omitempty"`
 }

@@ -19,9 +19,9 @@ import (
 type TerdutTeamApplyConfiguration struct {
 	v1.TypeMetaApplyConfiguration    `json:""`
 	*v1.ObjectMetaApplyConfiguration `json:"metadata,omitempty"`
-	// Spec is the team as it should be.
+	// spec is the team as it should be.
 	Spec *TerdutTeamSpecApplyConfiguration `json:"spec,omitempty"`
-	// Status is the team as the operator last saw it.
+	// status is the team as the operator last saw it.
 	Status *TerdutTeamStatusApplyConfiguration `json:"status,omitempty"`
 }
 

@@ -7,13 +7,13 @@ package v1alpha1
 //
 // TerdutTeamSpec is the team as it should be.
 type TerdutTeamSpecApplyConfiguration struct {
-	// ServerRef names the TerdutServer that the team lives on.
+	// serverRef names the TerdutServer that the team lives on.
 	ServerRef *ServerRefApplyConfiguration `json:"serverRef,omitempty"`
-	// DisplayName is the team's name on the server, unique there. A change
+	// displayName is the team's name on the server, unique there. A change
 	// renames the team.
 	DisplayName *string `json:"displayName,omitempty"`
-	// OIDC maps groups of the identity provider to the team. Groups that are
-	// not given here are left to the server.
+	// oidc maps groups of the identity provider to the team. A group that is
+	// not given here is none, on the server too.
 	OIDC *TeamOIDCApplyConfiguration `json:"oidc,omitempty"`
 }
 

@@ -12,7 +12,7 @@ import (
 // TerdutTeamStatus is the team as the operator last saw it.
 type TerdutTeamStatusApplyConfiguration struct {
 	RemoteStatusApplyConfiguration `json:""`
-	// TeamID is the server-side ID of the team. What attaches to the team
+	// teamID is the server-side ID of the team. What attaches to the team
 	// waits for it.
 	TeamID *int64 `json:"teamID,omitempty"`
 }

@@ -1,0 +1,56 @@
+# terdut-operator: `make help` lists what there is.
+
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+
+# Tools are pinned in modules of their own and built once into Go's cache.
+TOOL := go tool -modfile=hack/tools/go.mod
+LINT := go tool -modfile=hack/lint/go.mod golangci-lint-kube-api-linter
+
+# Suites that start a real API server. Everything else is unit tests.
+REAL := ./test/cel/... ./test/controlplane/... ./test/localnode/... ./test/envtest/... ./controllers/internal/apply/envtest/...
+REAL_DIRS := $(subst ./,,$(subst /...,,$(REAL)))
+RESULTS := .test
+
+.PHONY: help
+help: ## Show this list.
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+.PHONY: generate
+generate: ## Regenerate everything that is generated, and tidy the modules.
+	go mod tidy
+	for m in hack/tools hack/lint; do (cd $$m && go mod tidy); done
+	rm -rf applyconfig/terdut
+	$(TOOL) controller-gen object crd applyconfiguration paths=./api/... output:crd:dir=config/crd
+	$(TOOL) controller-gen rbac:roleName=terdut-operator paths=./controllers/... output:rbac:dir=config/rbac
+	$(TOOL) oapi-codegen -config terdutapi/cfg.yaml openapi/terdut.yaml
+	$(TOOL) oapi-codegen -config test/refserver/internal/gen/cfg.yaml openapi/terdut.yaml
+
+.PHONY: verify
+verify: generate ## Fail if generating changes anything.
+	@git diff --exit-code --stat -- . || { echo "verify: generated files are out of date: commit what \`make generate\` changes"; exit 1; }
+	@test -z "$$(git status --porcelain -- api applyconfig config terdutapi test/refserver/internal/gen)" || \
+		{ git status --short; echo "verify: generated files are not committed"; exit 1; }
+
+.PHONY: lint
+lint: ## Check the rules of CONTRIBUTING.md that a machine can check.
+	$(LINT) run ./...
+
+.PHONY: test
+test: ## Run the unit tests under the race detector, then the suites on a real API server.
+	@mkdir -p $(RESULTS) && rm -f $(RESULTS)/*.json
+	go run ./test/controlplane/cmd/controlplane build
+	$(TOOL) gotestsum --format pkgname --format-hide-empty-pkg --jsonfile $(RESULTS)/unit.json -- -race \
+		$$(go list ./... | grep -vE '/($(subst $(eval ) ,|,$(REAL_DIRS)))(/|$$)')
+	$(TOOL) gotestsum --format pkgname --format-hide-empty-pkg --jsonfile $(RESULTS)/real.json -- -count=1 -p=1 -timeout=20m $(REAL)
+	@$(MAKE) --no-print-directory figures
+	@$(TOOL) gotestsum --format pkgname --format-hide-empty-pkg --raw-command -- cat $(RESULTS)/unit.json $(RESULTS)/real.json
+
+.PHONY: demo
+demo: ## From nothing to five Ready objects, and what happens to them. KEEP=1 leaves it running.
+	@go run ./test/demo
+
+.PHONY: figures
+figures: ## Print the figures of the last run of each suite.
+	@cat .figures/* 2>/dev/null || echo "no suite has run yet: make test, make demo"
