@@ -46,12 +46,13 @@ func Spec() predicate.Predicate {
 // ServerUse passes the changes of a TerdutServer that its teams act on:
 // consent, address, credential, identity, deletion.
 func ServerUse() predicate.Predicate {
+	// Exported fields: the comparison panics on others.
 	type use struct {
-		allowed     v1alpha1.AllowedTeams
-		network     v1alpha1.ServerNetworking
-		credentials *v1alpha1.LocalRef
-		ready       bool
-		deleting    bool
+		Allowed     v1alpha1.AllowedTeams
+		Network     v1alpha1.ServerNetworking
+		Credentials *v1alpha1.LocalRef
+		Ready       bool
+		Deleting    bool
 	}
 	of := func(o client.Object) use {
 		s, ok := o.(*v1alpha1.TerdutServer)
@@ -74,18 +75,18 @@ func ServerUse() predicate.Predicate {
 // its ID, whether it is permitted and in sync, its deletion.
 func TeamUse() predicate.Predicate {
 	type use struct {
-		remote   *v1alpha1.RemoteIdentity
-		reason   string
-		deleting bool
+		Remote   *v1alpha1.RemoteIdentity
+		Reason   string
+		Deleting bool
 	}
 	of := func(o client.Object) use {
 		t, ok := o.(*v1alpha1.TerdutTeam)
 		if !ok {
 			return use{}
 		}
-		u := use{remote: t.Status.Remote, deleting: !t.DeletionTimestamp.IsZero()}
+		u := use{Remote: t.Status.Remote, Deleting: !t.DeletionTimestamp.IsZero()}
 		if c := meta.FindStatusCondition(t.Status.Conditions, v1alpha1.ConditionReady); c != nil {
-			u.reason = c.Reason
+			u.Reason = c.Reason
 		}
 		return u
 	}
