@@ -38,7 +38,7 @@ const (
 	// the spec asks.
 	//
 	//	True:    InSync
-	//	False:   NameConflict, WaitingForRule, RequestRefused, Invalid
+	//	False:   NameConflict, KeyUnknown, WaitingForRule, RequestRefused, Invalid
 	//	Unknown: ServerUnreachable, CredentialRejected, RouteMissing,
 	//	         UnexpectedAnswer, RateLimited, Blocked (a reference is missing)
 	ConditionSynced = "Synced"
@@ -94,6 +94,7 @@ const (
 	ReasonInSync             = "InSync"
 	ReasonBlocked            = "Blocked"
 	ReasonNameConflict       = "NameConflict"
+	ReasonKeyUnknown         = "KeyUnknown"
 	ReasonInvalid            = "Invalid"
 	ReasonRequestRefused     = "RequestRefused"
 	ReasonServerUnreachable  = "ServerUnreachable"

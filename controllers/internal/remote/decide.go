@@ -1,49 +1,5 @@
 package remote
 
-import (
-	"slices"
-	"time"
-
-	"k8s.io/apimachinery/pkg/types"
-)
-
-// seen is what the decision needs to know of an object on the server.
-type seen struct {
-	ID        int64
-	Name      string
-	CreatedAt string
-	// Differs from the wanted body (for a pending Final: from the one that was
-	// sent); Replace when it cannot be changed in place.
-	Differs, Replace bool
-	// KeyLost: it handed out a key that we do not hold.
-	KeyLost bool
-	// Empty: a singleton that nobody has filled.
-	Empty bool
-	// Holder is the other resource that has recorded it; empty when none has.
-	Holder string
-}
-
-// facts is all that a decision rests on.
-type facts struct {
-	naming   Naming
-	uid      types.UID
-	place    Place
-	now      time.Time
-	record   *Record
-	pending  *Pending
-	retiring []Retired
-	want     string
-	objects  []seen
-	// elder is the older resource that wants the same name, when neither has
-	// recorded anything; empty when there is none.
-	elder string
-	// mayAdopt: an unmarked object of the wanted name may be taken over.
-	mayAdopt bool
-	// made is the ID of the object that this very pass has created; its yield
-	// is still in memory.
-	made int64
-}
-
 // action is one effect, or the end.
 type action int
 
@@ -94,21 +50,41 @@ func decide(f facts) step {
 	case f.pending != nil:
 		return finishProvisional(f)
 	}
-	if current := f.current(); current != nil {
+	current := f.current()
+	if current != nil && current.Holder != "" {
+		return step{do: refuse, id: current.ID, refusal: claimedTwice}
+	}
+	if s, untidy := f.tidy(); untidy {
+		return s
+	}
+	if current != nil {
 		return keep(f, current)
 	}
 	return begin(f)
+}
+
+// tidy deletes what is ours, replaced or unfinished, and of no use any more.
+func (f facts) tidy() (step, bool) {
+	if old := f.dueRetiree(); old != nil {
+		return f.retire(old), true
+	}
+	if x := f.leftover(); x != nil {
+		return step{do: discard, id: x.ID}, true
+	}
+	return step{}, false
 }
 
 // keep looks after an object that we hold.
 func keep(f facts, current *seen) step {
 	namesake := f.other(f.want, current.ID, 0)
 	switch {
-	case current.Holder != "":
-		return step{do: refuse, id: current.ID, refusal: claimedTwice}
 	case f.naming == Singleton || current.Name == f.want:
 	case namesake != nil:
 		return step{do: refuse, id: namesake.ID, refusal: refusalFor(namesake)}
+	case f.refused, f.unchanged && current.CreatedAt == "":
+		// Without a creation time a name that changed by itself may mean that
+		// the ID belongs to a different object now.
+		return step{do: refuse, id: current.ID, refusal: notOurs}
 	case f.naming == Final:
 		return f.replace(current)
 	default:
@@ -121,9 +97,6 @@ func keep(f facts, current *seen) step {
 		return step{do: update, id: current.ID, name: f.want}
 	case f.record.ServerUID != f.place.ServerUID:
 		return step{do: settle, id: current.ID, adopted: f.record.Adopted}
-	}
-	if old := f.dueRetiree(); old != nil {
-		return f.retire(old)
 	}
 	return step{do: done}
 }
@@ -156,6 +129,8 @@ func begin(f facts) step {
 		return step{do: refuse, id: namesake.ID, refusal: heldByOther}
 	case f.elder != "":
 		return step{do: refuse, refusal: wantedByElder}
+	case f.refused:
+		return step{do: refuse, refusal: notOurs}
 	case namesake == nil:
 		return step{do: intend, name: f.newName()}
 	case !f.mayAdopt:
@@ -169,37 +144,47 @@ func begin(f facts) step {
 
 // finishProvisional completes an intent whose object bears a mark.
 func finishProvisional(f facts) step {
-	p := f.pending
-	taken := f.other(f.want, p.ID, p.Replaces)
-	if p.ID == 0 {
-		marks := f.named(p.Name)
-		switch {
-		case len(marks) > 0 && taken != nil, len(marks) > 1:
-			return step{do: discard, id: marks[len(marks)-1].ID}
-		case len(marks) == 1:
-			return step{do: identify, id: marks[0].ID}
-		case taken != nil:
-			return step{do: forget}
-		default:
-			return step{do: create, name: p.Name}
-		}
+	if f.pending.ID == 0 {
+		return findBegun(f)
 	}
-
-	mine, old := f.byID(p.ID), f.byID(p.Replaces)
+	mine, old := f.begun(), f.replaced()
 	switch {
 	case mine == nil:
 		return step{do: identify, id: 0}
 	case mine.KeyLost && f.made == mine.ID:
 		return step{do: publish, id: mine.ID}
-	case mine.KeyLost, taken != nil, mine.Differs && mine.Replace:
+	case mine.KeyLost, f.taken(), mine.Differs && mine.Replace:
 		return step{do: discard, id: mine.ID}
+	case old != nil && !isMarked(old.Name):
+		// First of all, since the wanted name may be its.
+		return step{do: update, id: old.ID, name: retiredName(old.Name, old.ID)}
 	case mine.Name == f.want && !mine.Differs:
 		return step{do: settle, id: mine.ID}
-	case old != nil && old.Name == f.want:
-		return step{do: update, id: old.ID, name: retiredName(f.want, old.ID)}
 	default:
 		return step{do: update, id: mine.ID, name: f.want}
 	}
+}
+
+// findBegun looks for the object of an intent whose create call has not been
+// answered, or not to us.
+func findBegun(f facts) step {
+	marks := f.marks()
+	switch {
+	case len(marks) > 0 && f.taken(), len(marks) > 1:
+		return step{do: discard, id: marks[len(marks)-1].ID}
+	case len(marks) == 1:
+		return step{do: identify, id: marks[0].ID}
+	case f.taken():
+		return step{do: forget}
+	default:
+		return step{do: create, name: f.pending.Name}
+	}
+}
+
+// taken tells whether somebody else's object stands where the pending one is
+// to go.
+func (f facts) taken() bool {
+	return f.refused || f.other(f.want, f.pending.ID, f.pending.Replaces) != nil
 }
 
 // finishFinal completes an intent whose object bears its own name from the
@@ -213,79 +198,15 @@ func finishFinal(f facts) step {
 		}
 		return step{do: forget}
 	}
-	if old := f.byID(p.Replaces); old != nil && old.Name == p.Name {
+	if f.stale || f.refused {
+		return step{do: forget}
+	}
+	if old := f.replaced(); old != nil && old.Name == p.Name {
 		// The name must be free first. The intent stands, so a crash between
 		// the two calls cannot leave the team without its object.
 		return step{do: discard, id: old.ID}
 	}
 	return step{do: create, name: p.Name}
-}
-
-// current is the object that we have recorded, if it is still that one.
-func (f facts) current() *seen {
-	if f.record == nil || f.record.OwnerUID != f.uid || f.record.TeamID != f.place.TeamID {
-		return nil
-	}
-	x := f.byID(f.record.ID)
-	switch {
-	case x == nil || x.CreatedAt != f.record.CreatedAt:
-		// A recorded ID with another creation time is a different object.
-		return nil
-	case f.record.ServerUID == f.place.ServerUID:
-		return x
-	case x.CreatedAt != "" && x.Name == f.want:
-		// The server came back as another one: only what agrees in ID,
-		// creation time and name is still the same object.
-		return x
-	default:
-		return nil
-	}
-}
-
-func (f facts) dueRetiree() *Retired {
-	for i := range f.retiring {
-		if r := &f.retiring[i]; !r.DeleteAfter.After(f.now) {
-			return r
-		}
-	}
-	return nil
-}
-
-// isStill tells whether a retired object is on the server and still the one
-// that was retired.
-func (f facts) isStill(r *Retired) bool {
-	x := f.byID(r.ID)
-	return x != nil && x.CreatedAt == r.CreatedAt && x.Holder == ""
-}
-
-func (f facts) byID(id int64) *seen {
-	i := slices.IndexFunc(f.objects, func(o seen) bool { return id != 0 && o.ID == id })
-	if i < 0 {
-		return nil
-	}
-	return &f.objects[i]
-}
-
-// other is the object of that name besides those two.
-func (f facts) other(name string, not, nor int64) *seen {
-	for i := range f.objects {
-		if o := &f.objects[i]; o.Name == name && o.ID != not && o.ID != nor {
-			return o
-		}
-	}
-	return nil
-}
-
-// named are the objects of that name, the lowest ID first.
-func (f facts) named(name string) []seen {
-	var out []seen
-	for _, o := range f.objects {
-		if o.Name == name {
-			out = append(out, o)
-		}
-	}
-	slices.SortFunc(out, func(a, b seen) int { return int(a.ID - b.ID) })
-	return out
 }
 
 func (f facts) newName() string {

@@ -12,6 +12,8 @@ func decideDelete(f facts) step {
 		return step{do: forget}
 	case len(f.retiring) > 0:
 		return f.retire(&f.retiring[0])
+	case f.leftover() != nil:
+		return step{do: discard, id: f.leftover().ID}
 	case f.record != nil:
 		if x := f.recordedObject(); x != nil {
 			return step{do: remove, id: x.ID}
@@ -32,14 +34,11 @@ func (f facts) pendingObject() *seen {
 		}
 		return nil
 	}
-	if marks := f.named(p.Name); len(marks) > 0 {
+	if marks := f.marks(); len(marks) > 0 {
 		return f.byID(marks[0].ID)
 	}
 	// Renamed already, but not recorded yet.
-	if x := f.byID(p.ID); x != nil && x.Holder == "" {
-		return x
-	}
-	return nil
+	return f.begun()
 }
 
 // recordedObject is the recorded object, if it is still that one and nobody

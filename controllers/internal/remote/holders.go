@@ -3,6 +3,7 @@ package remote
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -61,23 +62,39 @@ func (p *pass[T, A, D]) holder(ctx context.Context, id int64) (string, error) {
 	return p.nameOf(others[0]), nil
 }
 
-// liveHolder asks the API server instead of the cache.
-func (p *pass[T, A, D]) liveHolder(ctx context.Context, id int64) (string, error) {
+// rival is another resource that holds an object, or has begun to make one of
+// its name.
+type rival struct {
+	name         string
+	holds, elder bool
+}
+
+// rival asks the API server instead of the cache.
+func (p *pass[T, A, D]) rival(ctx context.Context, t *Thing[D]) (*rival, error) {
 	others, err := p.listObjects(ctx, p.Live)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
+	var begun *rival
 	for _, o := range others {
-		if keys := p.holds(o); len(keys) > 0 && keys[0] == holderKey(p.place, id) {
-			return p.nameOf(o), nil
+		if keys := p.holds(o); len(keys) > 0 && keys[0] == holderKey(p.place, t.ID) {
+			return &rival{name: p.nameOf(o), holds: true}, nil
+		}
+		s := p.Kind.Load(o)
+		if s.Pending == nil || p.ClaimKey(o) != p.ClaimKey(p.obj) || !o.GetDeletionTimestamp().IsZero() {
+			continue
+		}
+		if begun == nil || older(o, p.obj) {
+			begun = &rival{name: p.nameOf(o), elder: older(o, p.obj)}
 		}
 	}
-	return "", nil
+	return begun, nil
 }
 
 // elder names an older object that wants the same and, like this one, has
-// recorded nothing. One that is being deleted or that its references keep out
-// does not count: it could block others for ever.
+// recorded nothing. One that is being deleted or that cannot get at the object
+// does not count: it could block others for ever. One that merely waits does:
+// what it waits for, the team or the server, has come for this one already.
 func (p *pass[T, A, D]) elder(ctx context.Context) (string, error) {
 	others, err := p.listObjects(ctx, p.Client, client.MatchingFields{claimIndex: p.ClaimKey(p.obj)})
 	if err != nil {
@@ -85,8 +102,7 @@ func (p *pass[T, A, D]) elder(ctx context.Context) (string, error) {
 	}
 	for _, o := range others {
 		s := p.Kind.Load(o)
-		if s.Record != nil || !o.GetDeletionTimestamp().IsZero() ||
-			meta.IsStatusConditionFalse(s.Conditions, referencesResolved) {
+		if s.Record != nil || !o.GetDeletionTimestamp().IsZero() || isShutOut(s.Conditions) {
 			continue
 		}
 		if s.Pending != nil || older(o, p.obj) {
@@ -94,6 +110,13 @@ func (p *pass[T, A, D]) elder(ctx context.Context) (string, error) {
 		}
 	}
 	return "", nil
+}
+
+// isShutOut tells whether a reference of an object leads nowhere for a reason
+// that is its own.
+func isShutOut(conditions []metav1.Condition) bool {
+	c := meta.FindStatusCondition(conditions, referencesResolved)
+	return c != nil && c.Status == metav1.ConditionFalse && !strings.HasPrefix(c.Reason, "Waiting")
 }
 
 func older(a, b metav1.Object) bool {

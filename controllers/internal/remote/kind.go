@@ -97,6 +97,15 @@ type Thing[D any] struct {
 	Yield any
 }
 
+// IDs are the IDs of things.
+func IDs[D any](things []Thing[D]) []int64 {
+	out := make([]int64, 0, len(things))
+	for i := range things {
+		out = append(out, things[i].ID)
+	}
+	return out
+}
+
 // Difference is what separates an object from the wanted one, its name aside.
 type Difference struct {
 	// Fields that differ, as paths in the resource's spec.

@@ -4,12 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"time"
 
-	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/conversion"
 	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
@@ -105,6 +106,9 @@ func (v *visit[T, A, D]) clean(ctx context.Context) error {
 		return nil
 	}
 	state := v.Kind.Load(v.obj)
+	if r := state.Record; r != nil && r.OwnerUID != v.obj.GetUID() {
+		state.Record = nil // a copy of somebody else's record holds nothing
+	}
 	if state.Record == nil && state.Pending == nil && len(state.Retiring) == 0 {
 		return v.letGo(ctx)
 	}
@@ -176,7 +180,7 @@ func (v *visit[T, A, D]) find(s State[D], e *outcome.Ending) status.Finding {
 // save writes a state, and the whole status with it, if it is not what the API
 // server has already.
 func (v *visit[T, A, D]) save(ctx context.Context, s State[D]) error {
-	if equality.Semantic.DeepEqual(s, v.written) {
+	if same(s, v.written) {
 		return nil
 	}
 	v.Kind.Store(v.obj, s)
@@ -195,6 +199,16 @@ func (v *visit[T, A, D]) save(ctx context.Context, s State[D]) error {
 	}
 	v.written = v.Kind.Load(v.obj)
 	return nil
+}
+
+// same tells whether two states are stored alike.
+func same[D any](a, b State[D]) bool {
+	return conversion.EqualitiesOrDie(
+		func(a, b time.Time) bool { return a.Equal(b) },
+		func(a, b metav1.Time) bool { return a.Equal(&b) },
+		// A body may have fields that only its kind can see.
+		func(a, b D) bool { return reflect.DeepEqual(a, b) },
+	).DeepEqual(a, b)
 }
 
 // hold sets the finalizer, before anything is made that it has to clean up.
@@ -229,7 +243,19 @@ func (v *visit[T, A, D]) patchFinalizers(ctx context.Context, change func(client
 var errMoved = errors.New("the object has changed meanwhile")
 
 func moved(err error) bool {
-	return apierrors.IsConflict(err) || apierrors.IsNotFound(err) || apply.IsLookAgain(err)
+	return apierrors.IsConflict(err) || apierrors.IsNotFound(err) || apply.IsLookAgain(err) || isOtherUID(err)
+}
+
+// isOtherUID tells the answer to a write that meant an object which has been
+// deleted and made again.
+func isOtherUID(err error) bool {
+	var answer apierrors.APIStatus
+	if !apierrors.IsInvalid(err) || !errors.As(err, &answer) || answer.Status().Details == nil {
+		return false
+	}
+	return slices.ContainsFunc(answer.Status().Details.Causes, func(c metav1.StatusCause) bool {
+		return c.Field == "metadata.uid"
+	})
 }
 
 func isLookAgain(err error) bool {
@@ -244,6 +270,8 @@ const (
 	reasonNameConflict  = "NameConflict"
 	reasonWaitingForOne = "WaitingForRule"
 	reasonKeyUnknown    = "KeyUnknown"
+
+	reasonUnexpectedAnswer = "UnexpectedAnswer"
 
 	eventCreated        = "Created"
 	eventUpdated        = "Updated"

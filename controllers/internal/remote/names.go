@@ -3,6 +3,7 @@ package remote
 import (
 	"fmt"
 	"regexp"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/types"
 )
@@ -13,11 +14,21 @@ const nameStem = 40
 // provisionalName is the name under which the object of the resource uid is
 // created before it gets its own.
 func provisionalName(name string, uid types.UID) string {
-	mark := string(uid)
-	if len(mark) > 8 {
-		mark = mark[:8]
+	return stem(name) + mark(uid)
+}
+
+// mark ends the name of everything that the resource uid has not finished.
+func mark(uid types.UID) string {
+	id := string(uid)
+	if len(id) > 8 {
+		id = id[:8]
 	}
-	return fmt.Sprintf("%s-terdut-%s", stem(name), mark)
+	return "-terdut-" + id
+}
+
+// hasMark tells whether a name bears the mark of the resource uid.
+func hasMark(name string, uid types.UID) bool {
+	return uid != "" && strings.HasSuffix(name, mark(uid))
 }
 
 // retiredName is the name of a replaced object that still waits for its

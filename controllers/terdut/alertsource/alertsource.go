@@ -63,7 +63,7 @@ func (k *kind) List(ctx context.Context, at attach.Access, s *v1alpha1.TerdutAle
 		t.KeyLost = t.ID != held
 		out = append(out, t)
 	}
-	return out, nil
+	return out, at.ProveGone(ctx, s.Status.Remote, remote.IDs(out))
 }
 
 // Compare: the server cannot change the kind of an integration.

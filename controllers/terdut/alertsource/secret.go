@@ -68,7 +68,7 @@ func (k *kind) prepare(ctx context.Context, s *v1alpha1.TerdutAlertSource) error
 		return err
 	}
 	if live != nil {
-		return refuseForeign(live, s)
+		return refuseUnfit(live, s)
 	}
 	_, err = k.Engine.ApplySecret(ctx, s, nil, apply.SecretIntent{Name: name, Labels: labels()})
 	return explain(err, name)
@@ -129,11 +129,16 @@ func labels() map[string]string {
 	return map[string]string{v1alpha1.LabelManagedBy: v1alpha1.ManagedBy}
 }
 
-func refuseForeign(live *corev1.Secret, s *v1alpha1.TerdutAlertSource) error {
-	if metav1.IsControlledBy(live, s) {
-		return nil
+// refuseUnfit refuses a Secret that cannot take a key now.
+func refuseUnfit(live *corev1.Secret, s *v1alpha1.TerdutAlertSource) error {
+	switch {
+	case !metav1.IsControlledBy(live, s):
+		return foreign(live.Name)
+	case !live.DeletionTimestamp.IsZero():
+		return outcome.Waiting(v1alpha1.ConditionReferencesResolved, v1alpha1.ReasonProgressing,
+			"Secret %q is being deleted: it is made again when it is gone", live.Name)
 	}
-	return foreign(live.Name)
+	return nil
 }
 
 // explain turns the refusal of a foreign Secret into an ending.

@@ -16,7 +16,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -106,10 +105,12 @@ func (s *Sessions) Client(server *v1alpha1.TerdutServer, key string) (*terdutapi
 }
 
 // For is the client of everything that lives on a server. A server that the
-// operator has no identity on yet is an outcome, not an error.
+// operator has no key for yet is an outcome, not an error. Whether the server
+// is up, and still accepts the key, shows when it is called: a server that is
+// down for a moment must not look like one that was never there.
 func (s *Sessions) For(ctx context.Context, server *v1alpha1.TerdutServer) (*terdutapi.Client, error) {
 	ref := server.Status.OperatorCredentialsSecretRef
-	if ref == nil || !meta.IsStatusConditionTrue(server.Status.Conditions, v1alpha1.ConditionBootstrapped) {
+	if ref == nil {
 		return nil, outcome.Waiting(v1alpha1.ConditionReferencesResolved, v1alpha1.ReasonWaitingForServer,
 			"TerdutServer %s/%s is not bootstrapped yet", server.Namespace, server.Name)
 	}

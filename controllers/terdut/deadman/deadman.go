@@ -43,7 +43,7 @@ func (k *kind) Desired(_ context.Context, _ attach.Access, s *v1alpha1.TerdutDea
 	}}, nil
 }
 
-func (k *kind) List(ctx context.Context, at attach.Access, _ *v1alpha1.TerdutDeadmanSwitch) ([]remote.Thing[body], error) {
+func (k *kind) List(ctx context.Context, at attach.Access, s *v1alpha1.TerdutDeadmanSwitch) ([]remote.Thing[body], error) {
 	switches, err := at.API.ListDeadmanSwitches(ctx, at.TeamID)
 	if err != nil {
 		return nil, attach.OfTeam(err, "list dead man's switches")
@@ -52,7 +52,7 @@ func (k *kind) List(ctx context.Context, at attach.Access, _ *v1alpha1.TerdutDea
 	for i := range switches {
 		out = append(out, thing(&switches[i]))
 	}
-	return out, nil
+	return out, at.ProveGone(ctx, s.Status.Remote, remote.IDs(out))
 }
 
 func (k *kind) Compare(want, got body) remote.Difference { return differs(want, got) }

@@ -3,6 +3,7 @@
 package escalation
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -107,7 +108,7 @@ func (k *kind) successor(ctx context.Context, at attach.Access, r *v1alpha1.Terd
 		return o.UID == r.UID || !o.DeletionTimestamp.IsZero()
 	})
 	slices.SortFunc(waiting, func(a, b v1alpha1.TerdutEscalationRule) int {
-		return a.CreationTimestamp.Compare(b.CreationTimestamp.Time)
+		return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), cmp.Compare(a.UID, b.UID))
 	})
 	for i := range waiting {
 		next, err := resolve(ctx, at, &waiting[i].Spec)

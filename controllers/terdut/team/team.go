@@ -44,7 +44,7 @@ func (k *kind) Desired(_ context.Context, _ attach.Access, t *v1alpha1.TerdutTea
 	return want, nil
 }
 
-func (k *kind) List(ctx context.Context, at attach.Access, _ *v1alpha1.TerdutTeam) ([]remote.Thing[body], error) {
+func (k *kind) List(ctx context.Context, at attach.Access, t *v1alpha1.TerdutTeam) ([]remote.Thing[body], error) {
 	teams, err := at.API.ListTeams(ctx)
 	if err != nil {
 		return nil, connect.Explain(err, v1alpha1.ConditionSynced, "list teams")
@@ -53,7 +53,7 @@ func (k *kind) List(ctx context.Context, at attach.Access, _ *v1alpha1.TerdutTea
 	for i := range teams {
 		out = append(out, thing(&teams[i]))
 	}
-	return out, nil
+	return out, at.ProveGone(ctx, t.Status.Remote, remote.IDs(out))
 }
 
 func (k *kind) Compare(want, got body) remote.Difference {

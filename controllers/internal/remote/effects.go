@@ -1,0 +1,246 @@
+package remote
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"git.ryuvia.com/niklas/terdut-operator/controllers/internal/outcome"
+	"git.ryuvia.com/niklas/terdut-operator/controllers/internal/status"
+)
+
+// do carries out one step.
+func (p *pass[T, A, D]) do(ctx context.Context, s step) error {
+	switch s.do {
+	case intend:
+		return p.intend(ctx, s)
+	case create:
+		return p.create(ctx, s)
+	case identify:
+		return p.identify(ctx, s.id)
+	case publish:
+		return p.publish(ctx, s.id)
+	case update:
+		return p.update(ctx, s)
+	case settle:
+		return p.settle(ctx, s)
+	case discard, remove:
+		return p.delete(ctx, s)
+	case refuse:
+		return p.refuse(ctx, s)
+	default: // forget, drop, unrecord: memory only
+		p.forget(s)
+		return nil
+	}
+}
+
+// remember writes the state before the effect that needs it.
+func (p *pass[T, A, D]) remember(ctx context.Context) error {
+	return p.save(ctx, p.state)
+}
+
+func (p *pass[T, A, D]) intend(ctx context.Context, s step) error {
+	p.lost = p.state.Record != nil && p.state.Record.OwnerUID == p.obj.GetUID() && s.id == 0
+	p.state.Pending = &Pending{Name: s.name, Replaces: s.id}
+	body := p.want.Body
+	p.state.Applied = &body
+	return p.remember(ctx)
+}
+
+func (p *pass[T, A, D]) create(ctx context.Context, s step) error {
+	made, err := p.Kind.Create(ctx, p.api, p.obj, Want[D]{Name: s.name, Body: p.want.Body})
+	if err != nil {
+		return err
+	}
+	p.things = append(p.things, made)
+	p.made = made.ID
+	return nil
+}
+
+func (p *pass[T, A, D]) identify(ctx context.Context, id int64) error {
+	p.state.Pending.ID = id
+	if id == 0 {
+		return nil // what was there is gone; nothing rests on it
+	}
+	return p.remember(ctx)
+}
+
+func (p *pass[T, A, D]) publish(ctx context.Context, id int64) error {
+	t := p.thing(id)
+	if err := p.Kind.Publish(ctx, p.api, p.obj, *t); err != nil {
+		return err
+	}
+	t.KeyLost, t.Yield = false, nil
+	return nil
+}
+
+func (p *pass[T, A, D]) update(ctx context.Context, s step) error {
+	if s == p.updated {
+		return p.unsettled() // it has said yes to this already
+	}
+	t := p.thing(s.id)
+	want := Want[D]{Name: s.name, Body: p.want.Body}
+	retiring := p.state.Pending != nil && p.state.Pending.Replaces == s.id
+	if retiring {
+		want.Body = t.Body // only its name makes way
+	}
+	fields := p.Kind.Compare(want.Body, t.Body).Fields
+	if t.Name != want.Name && p.Naming != Singleton {
+		fields = append(fields, "name")
+	}
+	was := t.Name
+	now, err := p.Kind.Update(ctx, p.api, p.obj, want, *t)
+	if err != nil {
+		return err
+	}
+	p.updated = s
+	if now.Name != want.Name && p.Naming != Singleton {
+		return outcome.Refused(synced, "Invalid",
+			"the server stores the name %q as %q: write it that way in the spec", want.Name, now.Name)
+	}
+	*t = now
+	if !retiring && !isMarked(was) {
+		p.tell(p.corrected(), "%s %q (%d): %s", p.Noun, now.Name, now.ID, strings.Join(sortedFields(fields), ", "))
+	}
+	return nil
+}
+
+// corrected tells a repair from a change that the spec asked for.
+func (p *pass[T, A, D]) corrected() string {
+	if p.state.ObservedGeneration == p.obj.GetGeneration() {
+		return eventDriftCorrected
+	}
+	return eventUpdated
+}
+
+// settle records an object as ours. An object that it replaces is recorded as
+// retiring by the same write, before anything is done to it.
+func (p *pass[T, A, D]) settle(ctx context.Context, s step) error {
+	t := p.thing(s.id)
+	pending := p.state.Pending
+	if s.adopted || (p.Naming == Final && pending != nil && p.made != t.ID) {
+		if yields, err := p.yields(ctx, t); err != nil || yields {
+			return err
+		}
+	}
+	before := p.state.Record
+	p.state.Record = &Record{Place: p.place, ID: t.ID, CreatedAt: t.CreatedAt, OwnerUID: p.obj.GetUID(), Adopted: s.adopted}
+	p.state.Pending = nil
+	if pending == nil {
+		body := t.Body
+		p.state.Applied = &body
+		if s.adopted && (before == nil || before.ID != t.ID) {
+			p.tell(eventAdopted, "%s %q (%d) was there already and is now held by this resource", p.Noun, p.want.Name, t.ID)
+		}
+		return nil
+	}
+	p.tellMade(t, pending.Replaces != 0)
+	old := p.thing(pending.Replaces)
+	if old == nil || before == nil || before.ID != old.ID || before.CreatedAt != old.CreatedAt {
+		return nil
+	}
+	p.state.Retiring = append(p.state.Retiring,
+		// Whole seconds, as a status keeps them.
+		Retired{ID: old.ID, CreatedAt: old.CreatedAt, DeleteAfter: p.Now().Add(p.Grace).UTC().Truncate(time.Second)})
+	return p.remember(ctx)
+}
+
+// yields looks past the cache, which may not have seen what another resource
+// has recorded, before an object is taken that this pass has not made. If
+// another one holds it, or has begun to make one of that name, the right is
+// not on our side; an intent of ours is then given up.
+func (p *pass[T, A, D]) yields(ctx context.Context, t *Thing[D]) (bool, error) {
+	rival, err := p.rival(ctx, t)
+	switch {
+	case err != nil || rival == nil:
+		return false, err
+	case p.state.Pending == nil:
+		return true, p.refuse(ctx, step{id: t.ID, refusal: heldByOther})
+	case rival.holds || rival.elder:
+		p.forget(step{do: forget})
+		return true, nil
+	default:
+		// It either made the object and records it soon, or gives up.
+		return true, outcome.Waiting(synced, reasonNameConflict,
+			"%s %q is also wanted by %s: choose another name, or delete that one", p.Noun, p.want.Name, rival.name)
+	}
+}
+
+func (p *pass[T, A, D]) tellMade(t *Thing[D], replaced bool) {
+	switch {
+	case replaced:
+		p.warn(eventRecreated, "%s %q was made anew (%d): the server cannot change it in place", p.Noun, t.Name, t.ID)
+	case p.lost:
+		p.warn(eventRecreated, "%s %q was gone from the server and was made again (%d)", p.Noun, t.Name, t.ID)
+	default:
+		p.tell(eventCreated, "%s %q (%d)", p.Noun, t.Name, t.ID)
+	}
+}
+
+func (p *pass[T, A, D]) delete(ctx context.Context, s step) error {
+	t := p.thing(s.id)
+	if err := p.Kind.Delete(ctx, p.api, p.obj, s.id); err != nil && !errors.Is(err, ErrAbsent) {
+		return err
+	}
+	if s.do == remove {
+		p.tell(eventDeleted, "%s %q (%d)", p.Noun, t.Name, t.ID)
+	}
+	p.things = slices.DeleteFunc(p.things, func(t Thing[D]) bool { return t.ID == s.id })
+	p.forgetObject(s.id)
+	return nil
+}
+
+func (p *pass[T, A, D]) forget(s step) {
+	switch s.do {
+	case forget:
+		p.state.Pending = nil
+		p.recallApplied()
+	case unrecord:
+		p.state.Record = nil
+	case drop:
+		p.forgetObject(s.id)
+	}
+}
+
+// recallApplied takes back what an intent said about the body: what was sent
+// with it has not come to be, and the object that we hold is as it was.
+func (p *pass[T, A, D]) recallApplied() {
+	p.state.Applied = nil
+	if r := p.state.Record; r != nil {
+		if t := p.thing(r.ID); t != nil {
+			body := t.Body
+			p.state.Applied = &body
+		}
+	}
+}
+
+// forgetObject takes an object that is gone out of what is remembered.
+func (p *pass[T, A, D]) forgetObject(id int64) {
+	if r := p.state.Record; r != nil && r.ID == id && p.deleting {
+		p.state.Record = nil
+	}
+	if p.state.Pending != nil && p.state.Pending.ID == id {
+		p.state.Pending.ID = 0
+	}
+	p.state.Retiring = slices.DeleteFunc(p.state.Retiring, func(r Retired) bool { return r.ID == id })
+}
+
+func (p *pass[T, A, D]) thing(id int64) *Thing[D] {
+	for i := range p.things {
+		if id != 0 && p.things[i].ID == id {
+			return &p.things[i]
+		}
+	}
+	return nil
+}
+
+func (p *pass[T, A, D]) tell(reason, format string, args ...any) {
+	status.Emit(p.Recorder, p.obj, status.Event{Reason: reason, Message: fmt.Sprintf(format, args...)})
+}
+
+func (p *pass[T, A, D]) warn(reason, format string, args ...any) {
+	status.Emit(p.Recorder, p.obj, status.Event{Warning: true, Reason: reason, Message: fmt.Sprintf(format, args...)})
+}

@@ -1,0 +1,59 @@
+package attach
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	v1alpha1 "git.ryuvia.com/niklas/terdut-operator/api/terdut/v1alpha1"
+	"git.ryuvia.com/niklas/terdut-operator/controllers/internal/outcome"
+	"git.ryuvia.com/niklas/terdut-operator/controllers/terdut/connect"
+	"git.ryuvia.com/niklas/terdut-operator/terdutapi"
+)
+
+// ProveGone asks a second question before a recorded object that a list does
+// not show counts as gone: a list that is empty by mistake looks like that of a
+// server on which nothing is left, and what is believed gone is made again. It
+// costs nothing while the object is shown.
+func (a Access) ProveGone(ctx context.Context, recorded *v1alpha1.RemoteIdentity, shown []int64) error {
+	if recorded == nil || recorded.ServerUID != a.Server.UID || slices.Contains(shown, recorded.ID) {
+		return nil
+	}
+	if a.TeamID == 0 {
+		return a.proveTeamGone(ctx, recorded.ID)
+	}
+	if recorded.TeamID != a.TeamID {
+		return nil // it went with its team
+	}
+	return a.proveListing(ctx)
+}
+
+// proveTeamGone: only a proved 404 for what every team has means that the team
+// is gone.
+func (a Access) proveTeamGone(ctx context.Context, id int64) error {
+	_, err := a.API.GetEscalation(ctx, id)
+	switch {
+	case errors.Is(err, terdutapi.ErrNotFound):
+		return nil
+	case err != nil:
+		return connect.Explain(err, v1alpha1.ConditionSynced, "make sure that the team is gone")
+	}
+	return contradiction("list teams: the list lacks team %d, which the server has", id)
+}
+
+// proveListing makes sure that the server still lists what is there: the team
+// whose empty list it has just given.
+func (a Access) proveListing(ctx context.Context) error {
+	teams, err := a.API.ListTeams(ctx)
+	if err != nil {
+		return connect.Explain(err, v1alpha1.ConditionSynced, "make sure that the server lists what it has")
+	}
+	if !slices.ContainsFunc(teams, func(t terdutapi.Team) bool { return t.ID == a.TeamID }) {
+		return contradiction("list teams: the list lacks team %d, which the server has", a.TeamID)
+	}
+	return nil
+}
+
+func contradiction(format string, args ...any) error {
+	return outcome.Unknown(v1alpha1.ConditionSynced, v1alpha1.ReasonUnexpectedAnswer, format, args...)
+}
