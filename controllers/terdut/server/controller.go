@@ -40,10 +40,15 @@ type Clients interface {
 	Close(uid types.UID)
 }
 
-// Reconciler installs one terdut-server for each TerdutServer. All exported
-// fields but Now are required.
+// Reconciler installs one terdut-server for each TerdutServer. Clients and
+// Resync are required; SetupWithManager fills in what else is not set.
 type Reconciler struct {
-	// Client reads from the manager's cache and writes. The cache holds
+	// Clients reach the servers.
+	Clients Clients
+	// Resync is the time between two looks at a settled server. The operator's
+	// key is tried once in it.
+	Resync time.Duration
+	// Client reads from the manager's cache and writes. The cache must hold
 	// managedFields of Deployments and Services, Secrets that bear our label,
 	// and the indices of package refs.
 	Client client.Client
@@ -51,16 +56,11 @@ type Reconciler struct {
 	Live client.Reader
 	// Engine converges the children.
 	Engine *apply.Engine
-	// Clients reach the servers.
-	Clients Clients
-	// Recorder takes the Events.
-	Recorder events.EventRecorder
 	// Schedule knows when to look again.
 	Schedule *outcome.Schedule
-	// Resync is the time between two looks at a settled server, the one that
-	// Schedule was made with. The operator's key is tried once in it.
-	Resync time.Duration
-	// Now tells the time; time.Now when nil.
+	// Recorder takes the Events.
+	Recorder events.EventRecorder
+	// Now tells the time.
 	Now func() time.Time
 
 	memory memory
@@ -141,13 +141,6 @@ func (r *Reconciler) lookAgain(result ctrl.Result, err error) (ctrl.Result, erro
 		return r.Schedule.LookAgain(), nil
 	}
 	return result, err
-}
-
-func (r *Reconciler) now() time.Time {
-	if r.Now == nil {
-		return time.Now()
-	}
-	return r.Now()
 }
 
 // recheck is the age at which an accepted key is tried again. A resync comes

@@ -59,7 +59,7 @@ func (r *Reconciler) known(ctx context.Context, server *v1alpha1.TerdutServer, s
 	last := r.memory.accepted(server)
 	same := last.uid == secret.UID && last.resourceVersion == secret.ResourceVersion
 	switch {
-	case same && (!serving || r.now().Sub(last.at) < r.recheck()):
+	case same && (!serving || r.Now().Sub(last.at) < r.recheck()):
 		return &Identity{Reason: last.reason}, nil
 	case !serving && meta.IsStatusConditionTrue(server.Status.Conditions, v1alpha1.ConditionBootstrapped):
 		return &Identity{Reason: reasonBefore(server)}, nil
@@ -98,7 +98,7 @@ func reasonBefore(server *v1alpha1.TerdutServer) string {
 func (r *Reconciler) accepted(server *v1alpha1.TerdutServer, secret *corev1.Secret, reason string) *Identity {
 	r.memory.of(server, func(e *remembered) {
 		e.held = nil
-		e.accepted = accepted{uid: secret.UID, resourceVersion: secret.ResourceVersion, reason: reason, at: r.now()}
+		e.accepted = accepted{uid: secret.UID, resourceVersion: secret.ResourceVersion, reason: reason, at: r.Now()}
 	})
 	return &Identity{Reason: reason}
 }

@@ -56,7 +56,7 @@ func Observe(server *v1alpha1.TerdutServer, seen Seen, ending *outcome.Ending, n
 
 	finding := status.Finding{
 		Generation: server.Generation,
-		Parts:      []status.Part{databaseReady(seen), available(seen.Deployment), bootstrapped(server, seen)},
+		Parts:      []status.Part{databaseReady(server, seen), available(seen.Deployment), bootstrapped(server, seen)},
 	}
 	if ending != nil {
 		for i, part := range finding.Parts {
@@ -75,13 +75,13 @@ func Observe(server *v1alpha1.TerdutServer, seen Seen, ending *outcome.Ending, n
 	return next
 }
 
-func databaseReady(seen Seen) status.Part {
+func databaseReady(server *v1alpha1.TerdutServer, seen Seen) status.Part {
 	switch {
 	case seen.Database == nil:
-		return status.Part{
+		return carried(server, status.Part{
 			Type: v1alpha1.ConditionDatabaseReady, Status: metav1.ConditionUnknown, Reason: v1alpha1.ReasonProgressing,
-			Message: "the database was not looked at",
-		}
+			Message: "the database was not looked at yet",
+		})
 	case serves(seen.Deployment):
 		return status.True(v1alpha1.ConditionDatabaseReady, v1alpha1.ReasonConnected, "pods that use the database are ready")
 	}
@@ -94,13 +94,19 @@ func bootstrapped(server *v1alpha1.TerdutServer, seen Seen) status.Part {
 		message := fmt.Sprintf("the operator's key is in Secret %q", v1alpha1.CredentialsSecretName(server.Name))
 		return status.True(v1alpha1.ConditionBootstrapped, seen.Identity.Reason, message)
 	}
-	if before := meta.FindStatusCondition(server.Status.Conditions, v1alpha1.ConditionBootstrapped); before != nil {
-		return status.Part{Type: before.Type, Status: before.Status, Reason: before.Reason, Message: before.Message}
-	}
-	return status.Part{
+	return carried(server, status.Part{
 		Type: v1alpha1.ConditionBootstrapped, Status: metav1.ConditionFalse, Reason: v1alpha1.ReasonWaitingForServer,
 		Message: "waits until the server runs",
+	})
+}
+
+// carried is the condition as it was before, or otherwise if there was none.
+func carried(server *v1alpha1.TerdutServer, otherwise status.Part) status.Part {
+	before := meta.FindStatusCondition(server.Status.Conditions, otherwise.Type)
+	if before == nil {
+		return otherwise
 	}
+	return status.Part{Type: before.Type, Status: before.Status, Reason: before.Reason, Message: before.Message}
 }
 
 // available tells from the status of the Deployment how far it is.

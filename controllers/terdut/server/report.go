@@ -35,7 +35,7 @@ func (r *Reconciler) report(ctx context.Context, server *v1alpha1.TerdutServer, 
 	if err != nil && !ended {
 		return ctrl.Result{}, err
 	}
-	next := Observe(server, seen, ending, metav1.NewTime(r.now()).Rfc3339Copy())
+	next := Observe(server, seen, ending, metav1.NewTime(r.Now()).Rfc3339Copy())
 	result := r.Schedule.Settled(client.ObjectKeyFromObject(server))
 	if ended {
 		result = r.Schedule.Ended(client.ObjectKeyFromObject(server), ending)
@@ -64,8 +64,8 @@ func (r *Reconciler) countWait(server *v1alpha1.TerdutServer, next v1alpha1.Terd
 	next.AttachedTeams = server.Status.AttachedTeams
 	onlyCount := equality.Semantic.DeepEqual(server.Status, next)
 	r.memory.of(server, func(e *remembered) {
-		if wait = countPause - r.now().Sub(e.counted); !onlyCount || wait <= 0 {
-			e.counted, wait = r.now(), 0
+		if wait = countPause - r.Now().Sub(e.counted); !onlyCount || wait <= 0 {
+			e.counted, wait = r.Now(), 0
 		}
 	})
 	return wait

@@ -2,8 +2,10 @@ package server
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -21,6 +23,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	v1alpha1 "git.ryuvia.com/niklas/terdut-operator/api/terdut/v1alpha1"
+	"git.ryuvia.com/niklas/terdut-operator/controllers/internal/apply"
+	"git.ryuvia.com/niklas/terdut-operator/controllers/internal/outcome"
 	"git.ryuvia.com/niklas/terdut-operator/controllers/terdut/refs"
 )
 
@@ -37,6 +41,10 @@ type Options struct {
 // SetupWithManager registers the controller, and the write of held keys at the
 // end of the process. Package refs must have added its indices.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, options Options) error {
+	if r.Clients == nil || r.Resync <= 0 || options.Secrets == nil {
+		return errors.New("set up the controller of TerdutServers: Clients, Resync and Options.Secrets are required")
+	}
+	r.fill(mgr)
 	changed := builder.WithPredicates(predicate.ResourceVersionChangedPredicate{})
 	secrets := &metav1.PartialObjectMetadata{}
 	secrets.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Secret"))
@@ -59,6 +67,28 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, options Options) error {
 		return fmt.Errorf("set up the write of held keys: %w", err)
 	}
 	return nil
+}
+
+// fill sets what was not given.
+func (r *Reconciler) fill(mgr ctrl.Manager) {
+	if r.Client == nil {
+		r.Client = mgr.GetClient()
+	}
+	if r.Live == nil {
+		r.Live = mgr.GetAPIReader()
+	}
+	if r.Engine == nil {
+		r.Engine = apply.New(apply.Options{Client: r.Client, Live: r.Live, Scheme: mgr.GetScheme()})
+	}
+	if r.Schedule == nil {
+		r.Schedule = outcome.NewSchedule(r.Resync)
+	}
+	if r.Recorder == nil {
+		r.Recorder = mgr.GetEventRecorder(v1alpha1.ManagedBy)
+	}
+	if r.Now == nil {
+		r.Now = time.Now
+	}
 }
 
 // serverChanged passes what a pass reads of a server and leaves out its status,
