@@ -29,8 +29,8 @@ type exitState struct {
 	err    error
 }
 
-// Start starts cmd in a process group of its own. The caller fills the command's path, arguments, environment and output
-// and calls neither Start nor Wait on it. The error names the program.
+// Start starts cmd in a process group of its own. The caller fills the command's path, arguments, environment, output and,
+// in SysProcAttr, the user; it calls neither Start nor Wait on it. The error names the program.
 func Start(cmd *exec.Cmd) (*Process, error) {
 	p := &Process{name: cmd.Path, done: make(chan struct{}), state: &exitState{}}
 	attach(cmd)

@@ -2,6 +2,8 @@ package process_test
 
 import (
 	"bufio"
+	"bytes"
+	"os"
 	"os/exec"
 	"syscall"
 	"testing"
@@ -42,6 +44,21 @@ func TestStopKillsWhatIgnoresTheSignal(t *testing.T) {
 	g.Expect(p.Done()).To(BeClosed())
 	g.Expect(p.Signal()).To(Equal(syscall.SIGKILL))
 	p.Stop(time.Hour)
+}
+
+func TestStartKeepsTheUser(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("only root can start a process as another user")
+	}
+	g := NewWithT(t)
+	var output bytes.Buffer
+	cmd := exec.Command("/usr/bin/id", "-u")
+	cmd.Stdout = &output
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
+	p, err := process.Start(cmd)
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(p.ExitCode()).To(BeZero())
+	g.Expect(output.String()).To(Equal("65534\n"))
 }
 
 func TestStartNamesTheProgram(t *testing.T) {
