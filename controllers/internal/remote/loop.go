@@ -194,9 +194,12 @@ func (v *visit[T, A, D]) save(ctx context.Context, s State[D]) error {
 		}
 		return fmt.Errorf("write status of %s: %w", client.ObjectKeyFromObject(v.obj), err)
 	}
-	if answer, ok := config.(interface{ GetResourceVersion() *string }); ok && answer.GetResourceVersion() != nil {
-		v.obj.SetResourceVersion(*answer.GetResourceVersion())
+	// The next write of this pass means the object as this one has left it.
+	version, err := status.ResourceVersion(config)
+	if err != nil {
+		return err
 	}
+	v.obj.SetResourceVersion(version)
 	v.written = v.Kind.Load(v.obj)
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
@@ -29,4 +30,18 @@ func Into[C any](from any) (*C, error) {
 // again, compute again. The answer is left in config.
 func Apply(ctx context.Context, c client.Client, owner string, config runtime.ApplyConfiguration) error {
 	return c.Status().Apply(ctx, config, client.FieldOwner(owner), client.ForceOwnership)
+}
+
+// ResourceVersion is the one that the answer of Apply has left in config. The
+// generated configurations have a field for it and no method in common.
+func ResourceVersion(config runtime.ApplyConfiguration) (string, error) {
+	raw, err := json.Marshal(config)
+	if err != nil {
+		return "", fmt.Errorf("encode the answer to a status: %w", err)
+	}
+	var answer metav1.PartialObjectMetadata
+	if err := json.Unmarshal(raw, &answer); err != nil {
+		return "", fmt.Errorf("read the answer to a status: %w", err)
+	}
+	return answer.ResourceVersion, nil
 }
