@@ -77,7 +77,10 @@ func (s *Stage) StartCluster(ctx context.Context, progress io.Writer) (err error
 	if err != nil {
 		return err
 	}
-	s.Kube, err = client.New(s.plane.Config, client.Options{Scheme: controllers.Scheme()})
+	// The limits of a client spare a shared API server. This one is ours, and waiting here is polling.
+	unlimited := rest.CopyConfig(s.plane.Config)
+	unlimited.QPS = -1
+	s.Kube, err = client.New(unlimited, client.Options{Scheme: controllers.Scheme()})
 	if err != nil {
 		return fmt.Errorf("make a client of the API server: %w", err)
 	}

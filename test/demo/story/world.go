@@ -2,7 +2,6 @@ package story
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"strconv"
@@ -100,12 +99,16 @@ func (o object) settled() error {
 func (w *world) objects(ctx context.Context) ([]object, error) {
 	server, team, rule := &v1alpha1.TerdutServer{}, &v1alpha1.TerdutTeam{}, &v1alpha1.TerdutEscalationRule{}
 	deadman, source := &v1alpha1.TerdutDeadmanSwitch{}, &v1alpha1.TerdutAlertSource{}
-	err := errors.Join(
-		w.get(ctx, platform, serverName, server), w.get(ctx, payments, teamName, team), w.get(ctx, payments, ruleName, rule),
-		w.get(ctx, payments, switchName, deadman), w.get(ctx, payments, sourceName, source),
-	)
-	if err != nil {
-		return nil, err
+	for _, want := range []struct {
+		namespace, name string
+		obj             client.Object
+	}{
+		{platform, serverName, server}, {payments, teamName, team}, {payments, ruleName, rule},
+		{payments, switchName, deadman}, {payments, sourceName, source},
+	} {
+		if err := w.get(ctx, want.namespace, want.name, want.obj); err != nil {
+			return nil, err
+		}
 	}
 	return []object{
 		{"TerdutServer", server, server.Status.ObservedGeneration, server.Status.Conditions, 0},
