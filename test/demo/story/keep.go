@@ -9,7 +9,7 @@ func (w *world) invite() {
 		w.Line("  %s", line)
 	}
 	w.Line("  kubectl get terdut -A")
-	w.Line("  kubectl get events -A --field-selector reportingController=terdut-operator")
+	w.Line("  kubectl get events.events.k8s.io -A --field-selector reportingController=terdut-operator")
 	w.Line("  kubectl -n %s edit terdutteam %s", payments, teamName)
 	w.Blank()
 	w.Line("The server's API, by the name of its Service, with the operator's key:")
