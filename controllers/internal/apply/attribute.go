@@ -91,37 +91,45 @@ func has(set *fieldpath.Set, path fieldpath.Path) bool {
 	return true
 }
 
-// attributeConflicts reads the causes of a conflict. The causes name path and manager in prose; the entries tell the rest.
-func attributeConflicts(causes []metav1.StatusCause, entries []metav1.ManagedFieldsEntry) []FieldDrift {
-	managers := others(entries)
-	fields := make([]FieldDrift, 0, len(causes))
-	for _, cause := range causes {
-		field, found := findConflict(cause, managers)
-		if !found {
-			field = FieldDrift{Path: strings.ReplaceAll(strings.TrimPrefix(cause.Field, "."), `"`, ""), Manager: quoted(cause.Message)}
-		}
-		fields = append(fields, field)
-	}
-	return fields
+// conflict is a field that another manager owns and the intent wants to be different.
+type conflict struct {
+	// path is empty when the API server named a field that nobody is known to own.
+	path  fieldpath.Path
+	field FieldDrift
 }
 
-func findConflict(cause metav1.StatusCause, managers []managed) (FieldDrift, bool) {
+// attributeConflicts reads the causes of a conflict. The causes name path and manager in prose; the entries tell the rest.
+func attributeConflicts(causes []metav1.StatusCause, entries []metav1.ManagedFieldsEntry) []conflict {
+	managers := others(entries)
+	conflicts := make([]conflict, 0, len(causes))
+	for _, cause := range causes {
+		found, known := findConflict(cause, managers)
+		if !known {
+			name := strings.ReplaceAll(strings.TrimPrefix(cause.Field, "."), `"`, "")
+			found = conflict{field: FieldDrift{Path: name, Manager: quoted(cause.Message)}}
+		}
+		conflicts = append(conflicts, found)
+	}
+	return conflicts
+}
+
+func findConflict(cause metav1.StatusCause, managers []managed) (conflict, bool) {
 	for _, manager := range managers {
 		if manager.entry.Manager != quoted(cause.Message) {
 			continue
 		}
-		name := ""
+		var found fieldpath.Path
 		// Set.All must not be left early: it goes on, and the runtime panics.
 		manager.set.Iterate(func(path fieldpath.Path) {
-			if name == "" && path.String() == cause.Field {
-				name = formatPath(path)
+			if found == nil && path.String() == cause.Field {
+				found = path.Copy()
 			}
 		})
-		if name != "" {
-			return manager.drift(name), true
+		if found != nil {
+			return conflict{path: found, field: manager.drift(formatPath(found))}, true
 		}
 	}
-	return FieldDrift{}, false
+	return conflict{}, false
 }
 
 // quoted returns the first quoted part of a message as `conflict with "kubectl-edit" using apps/v1`.

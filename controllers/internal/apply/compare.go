@@ -8,52 +8,75 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 	"sigs.k8s.io/structured-merge-diff/v6/typed"
 	"sigs.k8s.io/structured-merge-diff/v6/value"
 )
 
-// difference is how what we own of an object differs from what we want.
-type difference struct {
-	same bool
+// observation is what there is of an object.
+type observation struct {
 	// live is the whole object.
 	live *typed.TypedValue
 	// owned are the fields that we own of it.
 	owned *fieldpath.Set
+	// extracted is the part of live that we own. It is nil when we own nothing.
+	extracted *typed.TypedValue
+}
+
+// difference is how what we own of an object differs from what we want.
+type difference struct {
+	observation
+	same bool
 	// paths are the fields that differ. Empty when only an order differs.
 	paths []fieldpath.Path
 }
 
 // compare compares the intent with those fields of live that we own.
 func (e *Engine) compare(live client.Object, want *intent) (difference, error) {
+	seen, err := e.observe(live, want.key)
+	if err != nil {
+		return difference{}, err
+	}
+	return seen.against(want)
+}
+
+// observe reads an object.
+func (e *Engine) observe(live client.Object, key Key) (observation, error) {
 	if live.GetObjectKind().GroupVersionKind().Empty() {
-		live.GetObjectKind().SetGroupVersionKind(want.key.gvk())
+		live.GetObjectKind().SetGroupVersionKind(key.gvk())
 	}
 	// Others may have written what the schema does not allow; that is for the API server to judge.
-	whole, err := e.schemas.typed(withoutManagedFields(live), want.key.gvk(), typed.AllowDuplicates)
+	whole, err := e.schemas.typed(withoutManagedFields(live), key.gvk(), typed.AllowDuplicates)
 	if err != nil {
-		if isSecret(want.key.gvk()) {
-			return difference{}, fmt.Errorf("compare %s with its intent: it does not fit the schema of its kind", want.key)
+		if isSecret(key.gvk()) {
+			return observation{}, fmt.Errorf("compare %s with its intent: it does not fit the schema of its kind", key)
 		}
-		return difference{}, fmt.Errorf("compare %s with its intent: %w", want.key, err)
+		return observation{}, fmt.Errorf("compare %s with its intent: %w", key, err)
 	}
 	owned, err := ownedFields(live.GetManagedFields())
 	if err != nil {
-		return difference{}, fmt.Errorf("compare %s with its intent: %w", want.key, err)
+		return observation{}, fmt.Errorf("compare %s with its intent: %w", key, err)
 	}
-	diff := difference{live: whole, owned: owned}
+	seen := observation{live: whole, owned: owned}
+	if owned.Empty() {
+		return seen, nil
+	}
+	if seen.extracted, err = e.schemas.extract(whole, key.gvk(), owned); err != nil {
+		return observation{}, fmt.Errorf("extract our fields of %s: they do not fit the schema of its kind", key)
+	}
+	return seen, nil
+}
+
+// against compares what we own with the intent.
+func (o observation) against(want *intent) (difference, error) {
+	diff := difference{observation: o}
 	differing := want.fields.ToFieldSet
-	if !owned.Empty() {
-		extracted, extractErr := e.schemas.extract(whole, want.key.gvk(), owned)
-		if extractErr != nil {
-			return difference{}, fmt.Errorf("extract our fields of %s: they do not fit the schema of its kind", want.key)
-		}
-		if diff.same = value.Equals(extracted.AsValue(), want.fields.AsValue()); diff.same {
+	if o.extracted != nil {
+		if diff.same = value.Equals(o.extracted.AsValue(), want.fields.AsValue()); diff.same {
 			return diff, nil
 		}
-		differing = func() (*fieldpath.Set, error) { return differences(extracted, want.fields) }
+		differing = func() (*fieldpath.Set, error) { return differences(o.extracted, want.fields) }
 	}
 	missing, err := differing()
 	if err != nil {
@@ -144,41 +167,4 @@ func readable(set *fieldpath.Set) []fieldpath.Path {
 
 func inside(inner, outer fieldpath.Path) bool {
 	return len(outer) <= len(inner) && outer.Equals(inner[:len(outer)])
-}
-
-// immutableFields can be set when the object is made and never again. What the API server says when one changes is prose,
-// so they are compared before.
-var immutableFields = map[schema.GroupKind][][]string{
-	{Group: "apps", Kind: "Deployment"}:  {{"spec", "selector"}},
-	{Group: "apps", Kind: "DaemonSet"}:   {{"spec", "selector"}},
-	{Group: "apps", Kind: "StatefulSet"}: {{"spec", "selector"}, {"spec", "serviceName"}, {"spec", "podManagementPolicy"}},
-	{Group: "", Kind: "Secret"}:          {{"type"}},
-
-	{Group: "rbac.authorization.k8s.io", Kind: "RoleBinding"}:        {{"roleRef"}},
-	{Group: "rbac.authorization.k8s.io", Kind: "ClusterRoleBinding"}: {{"roleRef"}},
-}
-
-// immutable returns the first immutable field that the intent wants to be different.
-func immutable(live *typed.TypedValue, want *intent) (string, bool) {
-	for _, path := range immutableFields[want.key.gvk().GroupKind()] {
-		wanted, isWanted := lookUp(want.fields.AsValue(), path)
-		current, exists := lookUp(live.AsValue(), path)
-		if isWanted && exists && !value.Equals(wanted, current) {
-			return joinFields(path), true
-		}
-	}
-	return "", false
-}
-
-func lookUp(v value.Value, path []string) (value.Value, bool) {
-	for _, name := range path {
-		if v == nil || !v.IsMap() {
-			return nil, false
-		}
-		var found bool
-		if v, found = v.AsMap().Get(name); !found {
-			return nil, false
-		}
-	}
-	return v, true
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -35,7 +36,18 @@ type Options struct {
 	// RESTMapper, if given, lets a pass fail on a kind that the cluster does not serve or that has the wrong scope before
 	// anything is written.
 	RESTMapper meta.RESTMapper
+	// Yieldable are the fields that are left to whoever else sets them, by kind. All others are taken back. nil means
+	// DefaultYieldable, and an empty map none.
+	Yieldable map[schema.GroupKind][]Pattern
+	// Resync is the time between two looks at a settled owner: that is how often a contested field is repaired, and how long
+	// it is remembered that an apply changes nothing. The default is 10 minutes.
+	Resync time.Duration
+	// Now is the clock. The default is time.Now.
+	Now func() time.Time
 }
+
+// defaultResync is the default of Options.Resync.
+const defaultResync = 10 * time.Minute
 
 // Engine applies children. Make it with New.
 type Engine struct {
@@ -44,6 +56,10 @@ type Engine struct {
 	scheme  *runtime.Scheme
 	mapper  meta.RESTMapper
 	schemas *schemas
+	// yieldable and memory are described with Options.
+	yieldable map[schema.GroupKind][]Pattern
+	memory    *memory
+	now       func() time.Time
 }
 
 // New returns an Engine.
@@ -52,12 +68,24 @@ func New(options Options) *Engine {
 	if converter == nil {
 		converter = applyconfigurations.NewTypeConverter(options.Scheme)
 	}
+	if options.Yieldable == nil {
+		options.Yieldable = DefaultYieldable()
+	}
+	if options.Resync <= 0 {
+		options.Resync = defaultResync
+	}
+	if options.Now == nil {
+		options.Now = time.Now
+	}
 	return &Engine{
-		client:  options.Client,
-		live:    options.Live,
-		scheme:  options.Scheme,
-		mapper:  options.RESTMapper,
-		schemas: newSchemas(converter),
+		client:    options.Client,
+		live:      options.Live,
+		scheme:    options.Scheme,
+		mapper:    options.RESTMapper,
+		schemas:   newSchemas(converter),
+		yieldable: options.Yieldable,
+		memory:    newMemory(options.Now, options.Resync),
+		now:       options.Now,
 	}
 }
 
@@ -68,7 +96,8 @@ func New(options Options) *Engine {
 // prunable are the kinds that may be deleted; records of other kinds are kept for ever.
 //
 // remember is called with the previous records and those of new children, without UID, before the first object is
-// created, and only if there is a new one. It must store them; an error of it ends the pass.
+// created, and only if there is a new one; and again before a child that was deleted is made again, without its old UID.
+// It must store them; an error of it ends the pass.
 //
 // A child that is [Refused] or [Immutable] does not hold up the others, but nothing is pruned then; these errors are
 // joined. Any other error ends the pass. A child that is being deleted is left alone until it is gone; it is in
@@ -80,7 +109,8 @@ func (e *Engine) Converge(ctx context.Context, owner client.Object, previous []R
 	if err != nil {
 		return Report{Records: slices.Clone(previous)}, err
 	}
-	if err = p.remember(ctx, remember); err != nil {
+	p.store = remember
+	if err = p.remember(ctx); err != nil {
 		return p.result(), err
 	}
 	var verdicts []error

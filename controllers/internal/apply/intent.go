@@ -38,6 +38,17 @@ type intent struct {
 	hash   string
 }
 
+// exact returns a hash of everything, the values of a Secret too. It never leaves the process.
+func (i *intent) exact() string {
+	// Keys are sorted, and what came from JSON can be written as JSON.
+	whole, err := json.Marshal(i.content.Object)
+	if err != nil {
+		return ""
+	}
+	sum := sha256.Sum256(whole)
+	return hex.EncodeToString(sum[:])
+}
+
 func (i *intent) record() recordKey { return recordKey{kind: i.key.Kind, name: i.key.Name} }
 
 // newIntent reads what a caller rendered and checks it.

@@ -19,7 +19,9 @@ type pass struct {
 	intents []*intent
 	// records are those of the status, brought up to date as the pass goes on.
 	records map[recordKey]Record
-	report  Report
+	// store keeps the records in the status. It may be nil.
+	store  func(context.Context, []Record) error
+	report Report
 }
 
 // begin checks everything that can be checked without a request.
@@ -53,7 +55,7 @@ func (e *Engine) begin(owner client.Object, previous []Record, children []runtim
 }
 
 // remember has the new children recorded before any of them exists: what is created and then forgotten is never pruned.
-func (p *pass) remember(ctx context.Context, store func(context.Context, []Record) error) error {
+func (p *pass) remember(ctx context.Context) error {
 	isNew := false
 	for _, want := range p.intents {
 		if _, found := p.records[want.record()]; !found {
@@ -61,10 +63,17 @@ func (p *pass) remember(ctx context.Context, store func(context.Context, []Recor
 			isNew = true
 		}
 	}
-	if !isNew || store == nil {
+	if !isNew {
 		return nil
 	}
-	if err := store(ctx, p.sorted()); err != nil {
+	return p.keepRecords(ctx)
+}
+
+func (p *pass) keepRecords(ctx context.Context) error {
+	if p.store == nil {
+		return nil
+	}
+	if err := p.store(ctx, p.sorted()); err != nil {
 		return fmt.Errorf("record the children of %q before they are made: %w", client.ObjectKeyFromObject(p.owner), err)
 	}
 	return nil
@@ -77,13 +86,9 @@ func (p *pass) converge(ctx context.Context, want *intent) error {
 		return err
 	}
 	if cached != nil && p.ours(cached, want) && cached.GetDeletionTimestamp() == nil {
-		diff, diffErr := p.compare(cached, want)
-		if diffErr != nil {
-			return diffErr
-		}
-		if diff.same {
-			p.settle(want, cached)
-			return nil
+		settled, judgeErr := p.settled(want, cached)
+		if judgeErr != nil || settled {
+			return judgeErr
 		}
 	}
 	live, err := p.get(ctx, p.Engine.live, want.key)
@@ -101,50 +106,92 @@ func (p *pass) converge(ctx context.Context, want *intent) error {
 	return p.update(ctx, want, live)
 }
 
+// settled tells whether a child needs nothing, and notes it.
+func (p *pass) settled(want *intent, cached client.Object) (bool, error) {
+	verdict, err := p.judge(cached, want)
+	if err != nil {
+		return false, err
+	}
+	if !verdict.same && !p.memory.knowsNoOp(cached.GetUID(), cached.GetResourceVersion(), want.exact) {
+		return false, nil
+	}
+	p.settle(want, cached, verdict.ceded)
+	return true, nil
+}
+
 // create makes a child that a live read has not found.
 func (p *pass) create(ctx context.Context, want *intent) error {
 	change := Change{Key: want.key, Action: Created}
-	if p.records[want.record()].UID != "" {
+	// A record without UID and with an intent is one of a child that was about to be made again.
+	if old := p.records[want.record()]; old.UID != "" || old.Intent != "" {
 		change.Action, change.Fields = Corrected, []FieldDrift{{Path: PathDeleted}}
+		if old.UID != "" {
+			// Otherwise, if the new UID got lost, the record would name an object that is gone, and the new one would never
+			// be pruned.
+			old.UID = ""
+			p.records[want.record()] = old
+			if err := p.keepRecords(ctx); err != nil {
+				return err
+			}
+		}
 	}
 	made, err := p.applyAbsent(ctx, want)
 	if err != nil {
 		return err
 	}
-	p.settle(want, made)
+	p.settle(want, made, nil)
 	p.report.Changes = append(p.report.Changes, change)
 	return nil
 }
 
 // update applies to a child that was just read live and is ours.
 func (p *pass) update(ctx context.Context, want *intent, live client.Object) error {
-	diff, err := p.compare(live, want)
+	live, err := p.reown(ctx, want, live)
 	if err != nil {
 		return err
 	}
-	if diff.same {
-		p.settle(want, live)
+	verdict, err := p.judge(live, want)
+	if err != nil {
+		return err
+	}
+	if verdict.same || p.memory.knowsNoOp(live.GetUID(), live.GetResourceVersion(), want.exact) {
+		p.settle(want, live, verdict.ceded)
 		return nil
 	}
-	if field, differs := immutable(diff.live, want); differs {
+	if field, differs := immutable(verdict.difference, want); differs {
 		return &Immutable{Key: want.key, Field: field}
 	}
-	change := Change{Key: want.key, Action: Updated}
-	if p.drifted(want, diff) {
-		change.Action, change.Fields = Corrected, attribute(diff, live.GetManagedFields())
+	change := p.change(want, verdict, live)
+	if live, err = p.clearWay(ctx, verdict, live); err != nil {
+		return err
 	}
-	applied, forced, err := p.applyOver(ctx, want, live, guard{uid: live.GetUID()})
+	done, err := p.applyOver(ctx, verdict.want, live, guard{uid: live.GetUID()})
 	if err != nil {
 		return err
 	}
-	p.settle(want, applied)
-	if applied.GetResourceVersion() == live.GetResourceVersion() {
+	if change.Action == Corrected {
+		p.memory.took(live.GetUID(), change.Fields)
+	}
+	p.settle(want, done.object, append(verdict.ceded, done.ceded...))
+	if done.object.GetResourceVersion() == live.GetResourceVersion() {
+		p.memory.changedNothing(live.GetUID(), live.GetResourceVersion(), want.exact())
 		p.report.NoOps = append(p.report.NoOps, want.key)
 		return nil
 	}
-	change.Forced = forced
+	change.Forced = done.forced
 	p.report.Changes = append(p.report.Changes, change)
 	return nil
+}
+
+// change says what an apply is about to do.
+func (p *pass) change(want *intent, verdict judgement, live client.Object) Change {
+	switch {
+	case !p.drifted(want, verdict.difference):
+		return Change{Key: want.key, Action: Updated}
+	case p.memory.wereCeded(live.GetUID(), verdict.drift):
+		return Change{Key: want.key, Action: Reclaimed, Fields: verdict.drift}
+	}
+	return Change{Key: want.key, Action: Corrected, Fields: verdict.drift}
 }
 
 // drifted tells drift from a change of the intent. The hash of a Secret does not tell whether a value is wanted to change;
@@ -156,10 +203,21 @@ func (p *pass) drifted(want *intent, diff difference) bool {
 	return !isSecret(want.key.gvk()) || slices.ContainsFunc(diff.paths, func(path fieldpath.Path) bool { return !has(diff.owned, path) })
 }
 
-// settle notes a child that is what it should be.
-func (p *pass) settle(want *intent, live client.Object) {
+// settle notes a child that is what it should be, save for the fields that are left to others.
+func (p *pass) settle(want *intent, live client.Object, ceded []FieldDrift) {
 	p.report.Live[want.key] = live
 	p.records[want.record()] = Record{Kind: want.key.Kind, Name: want.key.Name, UID: live.GetUID(), Intent: want.hash}
+	p.memory.cede(live.GetUID(), ceded)
+	p.report.Ceded = append(p.report.Ceded, fieldsOf(want.key, ceded)...)
+	p.report.Contested = append(p.report.Contested, fieldsOf(want.key, p.memory.contested(live.GetUID()))...)
+}
+
+func fieldsOf(key Key, drifts []FieldDrift) []Field {
+	fields := make([]Field, 0, len(drifts))
+	for _, drift := range drifts {
+		fields = append(fields, Field{Key: key, FieldDrift: drift})
+	}
+	return fields
 }
 
 // ours tells whether an object that exists may be written to.

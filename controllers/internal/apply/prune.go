@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/utils/ptr"
@@ -44,6 +45,9 @@ func (p *pass) pruneOne(ctx context.Context, key Key, record Record) error {
 	switch {
 	case apierrors.IsNotFound(err):
 		delete(p.records, record.key())
+		return nil
+	case meta.IsNoMatchError(err):
+		// The kind is not served now. When it is again, a 404 tells whether the child is gone.
 		return nil
 	case err != nil:
 		return fmt.Errorf("read %s, which is no longer wanted: %w", key, err)

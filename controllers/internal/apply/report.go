@@ -52,6 +52,8 @@ const (
 	Updated Action = "Updated"
 	// Corrected is a change that undid what somebody else did: the intent is the one applied last time.
 	Corrected Action = "Corrected"
+	// Reclaimed is a change of fields that had been left to another manager, and that it has let go.
+	Reclaimed Action = "Reclaimed"
 	// Deleted is the end of a child that is no longer rendered.
 	Deleted Action = "Deleted"
 )
@@ -79,10 +81,16 @@ type FieldDrift struct {
 type Change struct {
 	Key    Key
 	Action Action
-	// Fields tell what had drifted. Only set when the action is Corrected.
+	// Fields tell what had drifted. Only set when the action is Corrected or Reclaimed.
 	Fields []FieldDrift
 	// Forced are the fields that were taken from other managers.
 	Forced []FieldDrift
+}
+
+// Field is a field of a child.
+type Field struct {
+	Key Key
+	FieldDrift
 }
 
 // Report is the outcome of a pass.
@@ -91,8 +99,17 @@ type Report struct {
 	Records []Record
 	// Changes in the order in which they were made. Empty when everything was as it should be.
 	Changes []Change
-	// NoOps are children to which an apply changed nothing: the server normalises a value of the intent.
+	// NoOps are children to which an apply changed nothing: the server normalises a value of the intent. It is not repeated
+	// for one resync, unless the child or the intent changes.
 	NoOps []Key
+	// Ceded are fields of the intents that are left to the managers who have them, as long as they do. See
+	// Options.Yieldable.
+	Ceded []Field
+	// Contested are fields that one manager took back five times in ten minutes. They are repaired once per resync from
+	// then on, until they stay as repaired for that long.
+	Contested []Field
+	// Reowned are children that had lost their managedFields, by which it is known what is ours of them. That is restored.
+	Reowned []Key
 	// Kept are recorded children that are no longer rendered and were not deleted, because the record is theirs but the
 	// owner reference is gone. They stay recorded.
 	Kept []Key

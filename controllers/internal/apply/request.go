@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 )
 
 // neverVersion is a resourceVersion that no object has: the first write to etcd makes revision 2. The API server compares
@@ -67,29 +68,60 @@ func (e *Engine) applyAbsent(ctx context.Context, want *intent) (client.Object, 
 	return made, requestError("create", want.key, err)
 }
 
-// applyOver applies to live, first without force. The fields that were forced are returned.
-func (e *Engine) applyOver(ctx context.Context, want *intent, live client.Object, g guard) (client.Object, []FieldDrift, error) {
+// outcome is what an apply to an existing object did.
+type outcome struct {
+	// object as it is then.
+	object client.Object
+	// forced are the fields that were taken from others, ceded those that were left to them.
+	forced, ceded []FieldDrift
+}
+
+// applyOver applies to live, first without force. A conflict over fields ends in at most one more request.
+func (e *Engine) applyOver(ctx context.Context, want *intent, live client.Object, g guard) (outcome, error) {
 	applied, err := e.request(ctx, want, g, false)
 	conflicts := fieldConflicts(err)
 	if len(conflicts) == 0 {
-		return applied, nil, requestError("apply", want.key, err)
+		return outcome{object: applied}, requestError("apply", want.key, err)
 	}
-	decided := decide(want, attributeConflicts(conflicts, live.GetManagedFields()))
-	applied, err = e.request(ctx, decided.intent, g, true)
-	return applied, decided.forced, requestError("apply", want.key, err)
+	decided, err := e.decide(want, attributeConflicts(conflicts, live.GetManagedFields()))
+	if err != nil {
+		return outcome{}, err
+	}
+	// Force takes what is ours, and there is something to take. Otherwise a second conflict over fields is an error.
+	applied, err = e.request(ctx, decided.intent, g, len(decided.forced) > 0)
+	return outcome{object: applied, forced: decided.forced, ceded: decided.ceded}, requestError("apply", want.key, err)
 }
 
 // decision is how a conflict over fields ends.
 type decision struct {
-	// intent is what to apply now, with force.
+	// intent is what to apply now.
 	intent *intent
-	// forced are the fields taken from others by that.
-	forced []FieldDrift
+	// forced are the fields taken from others by that, ceded those left to them.
+	forced, ceded []FieldDrift
 }
 
-// decide settles a conflict over fields. All that is rendered is ours: nothing is left out of the intent.
-func decide(want *intent, conflicts []FieldDrift) decision {
-	return decision{intent: want, forced: conflicts}
+// decide settles a conflict over fields: yieldable ones are left out of the intent, all others are ours.
+func (e *Engine) decide(want *intent, conflicts []conflict) (decision, error) {
+	decided := decision{intent: want}
+	var paths []fieldpath.Path
+	for _, c := range conflicts {
+		_, yields := e.unit(want.key.gvk(), c.path)
+		if !yields || c.field.Manager == FieldManager || c.field.Manager == beforeFirstApply {
+			decided.forced = append(decided.forced, c.field)
+			continue
+		}
+		decided.ceded = append(decided.ceded, c.field)
+		paths = append(paths, c.path)
+	}
+	if len(paths) == 0 {
+		return decided, nil
+	}
+	less, err := e.without(want, paths)
+	if err != nil {
+		return decision{}, fmt.Errorf("apply %s: leave fields to others: %w", want.key, err)
+	}
+	decided.intent = less
+	return decided, nil
 }
 
 // request sends one apply and returns the object as it is then.

@@ -42,7 +42,7 @@ func (e *Engine) ReadSecret(ctx context.Context, namespace, name string) (*corev
 //
 // live is what ReadSecret just returned. When it is nil, the Secret must not exist: if it does, the answer is a
 // [LookAgain] and nothing was written. Otherwise the apply means exactly this version of it: if it has changed, the answer
-// is a LookAgain as well. A Secret that owner does not control is [Refused]. There is no request when what we own of live
+// is a LookAgain as well. A Secret that owner does not control is [Refused], and one that somebody sealed is [Immutable]. There is no request when what we own of live
 // already is the intent. Fields that others took are taken back; see ForeignFields. No error shows a value.
 func (e *Engine) ApplySecret(ctx context.Context, owner client.Object, live *corev1.Secret, secret SecretIntent) (*corev1.Secret, error) {
 	key := secretKey(owner.GetNamespace(), secret.Name)
@@ -72,8 +72,11 @@ func (e *Engine) ApplySecret(ctx context.Context, owner client.Object, live *cor
 	if diff.same {
 		return live, nil
 	}
-	applied, _, err := e.applyOver(ctx, want, live, guard{uid: live.UID, resourceVersion: live.ResourceVersion})
-	return asSecret(key, applied, withoutValues(key, err, secret))
+	if field, differs := immutable(diff, want); differs {
+		return nil, &Immutable{Key: key, Field: field}
+	}
+	done, err := e.applyOver(ctx, want, live, guard{uid: live.UID, resourceVersion: live.ResourceVersion})
+	return asSecret(key, done.object, withoutValues(key, err, secret))
 }
 
 // ForeignFields returns the fields of the intent that we do not own in live, and who has them now. That is all that drift
