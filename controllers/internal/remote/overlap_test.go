@@ -8,6 +8,8 @@ import (
 	"os"
 	"slices"
 	"testing"
+
+	"k8s.io/apimachinery/pkg/types"
 )
 
 // actor is one pass of one incarnation that can be held before each call.
@@ -144,14 +146,18 @@ func kinds() map[string]struct {
 }
 
 // TestRivals runs the first passes of two resources that want the same name
-// against each other: one wins, and the loser goes without touching anything.
+// against each other, with caches that show the other one and with caches that
+// do not: one wins, and the loser goes without touching anything.
 func TestRivals(t *testing.T) {
 	for name, k := range kinds() {
-		for _, body := range []string{"one", "two"} {
+		for variant := range 4 {
+			body, blind := []string{"one", "two"}[variant%2], variant > 1
 			for ijk := range 12 * 12 * 12 {
 				i, j, again := ijk/144, ijk/12%12, ijk%12
 				w := rivals(k.Naming, k.keyed, body)
+				w.blind = blind
 				w.overlap("a", "b", i, j, again)
+				w.blind = false
 				err := w.finish()
 				won, werr := winner(w)
 				if err = errors.Join(err, werr); err != nil {
@@ -184,6 +190,22 @@ func (w *world) loserGoes(won string) error {
 		return fmt.Errorf("the loser went and did %v: %+v became %+v", w.log[calls:], things, w.things)
 	}
 	return nil
+}
+
+// TestRetiredNameIsFree: what a rotation leaves for a while does not stand in
+// the way of the name that it had.
+func TestRetiredNameIsFree(t *testing.T) {
+	w := newWorld(Provisional, true)
+	exists(w)
+	w.mustSettle()
+	w.secrets = map[types.UID]int64{}
+	w.put("a", "Beta", "one")
+	w.mustSettle()
+	w.put("a", "Alpha", "one")
+	w.mustSettle()
+	if !w.taken("Alpha", 0) || w.taken("Beta", 0) || len(w.things) != 2 {
+		t.Errorf("want Alpha and one that is retired: %+v", w.things)
+	}
 }
 
 // TestRivalsInterrupted cuts the passes of two rivals at every call.
