@@ -64,7 +64,7 @@ func run(ctx context.Context, keep bool) error {
 	}
 	result := story.Tell(ctx, st, screen.New(os.Stdout), keep)
 	err = errors.Join(result.Err, figures.Count(suite, "demo-steps", result.Passed, result.Total))
-	if err == nil || errors.Is(err, errInterrupted) {
+	if result.Clean && (err == nil || errors.Is(err, errInterrupted)) {
 		return errors.Join(err, st.Discard())
 	}
 	return fmt.Errorf("%w\nlogs: %s", err, st.Logs())

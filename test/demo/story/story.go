@@ -47,6 +47,8 @@ type Result struct {
 	Passed, Total int
 	// Err is why the first failing step failed; nil when all passed.
 	Err error
+	// Clean is true when nothing was left running.
+	Clean bool
 }
 
 // Tell plays the whole story on an empty stage. With keep it leaves everything running after the last step that does not
@@ -69,8 +71,10 @@ func Tell(ctx context.Context, st *stage.Stage, out *screen.Screen, keep bool) R
 			t.err = context.Cause(st.Context())
 		}
 	}
-	t.play(context.WithoutCancel(ctx), tearDown())
-	return t.sum()
+	clean := t.play(context.WithoutCancel(ctx), tearDown())
+	result := t.sum()
+	result.Clean = clean
+	return result
 }
 
 // telling is one run.
@@ -95,6 +99,10 @@ func (t *telling) play(ctx context.Context, s step) bool {
 	t.world.Step(number, t.total, s.name)
 	begin := time.Now()
 	err := s.do(ctx, t.world)
+	if err != nil && ctx.Err() != nil {
+		// What a step says about calls that were cut off is not the reason.
+		err = context.Cause(ctx)
+	}
 	took := time.Since(begin)
 	t.spent += took
 	outcome := "ok"
