@@ -100,11 +100,11 @@ func Start(ctx context.Context, options Options) (*ControlPlane, error) {
 	}
 }
 
-func start(ctx context.Context, assets Assets, options Options) (plane *ControlPlane, err error) {
+func start(ctx context.Context, assets Assets, options Options) (_ *ControlPlane, err error) {
 	if err = ctx.Err(); err != nil {
 		return nil, fmt.Errorf("start control plane: %w", context.Cause(ctx))
 	}
-	plane = &ControlPlane{Assets: assets, logDir: options.LogDir}
+	plane := &ControlPlane{Assets: assets, logDir: options.LogDir}
 	if plane.keeper, err = newKeeper(); err != nil {
 		return nil, err
 	}
