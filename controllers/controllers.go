@@ -4,8 +4,10 @@ package controllers
 import (
 	"context"
 	"fmt"
+	"net"
 	"net/http"
 	"net/url"
+	"os"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -14,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -48,6 +51,8 @@ type Options struct {
 	Resync time.Duration
 	// Proxy is the forward proxy for calls to servers; nil means none.
 	Proxy *url.URL
+	// AllowLoopback admits servers on loopback addresses. For tests.
+	AllowLoopback bool
 	// Transport replaces the network towards servers; nil means the real one.
 	// For tests.
 	Transport http.RoundTripper
@@ -96,7 +101,10 @@ func Register(ctx context.Context, mgr ctrl.Manager, o Options) error {
 	if err != nil {
 		return err
 	}
-	sessions := connect.New(connect.Options{Reader: mgr.GetClient(), Proxy: o.Proxy, Transport: o.Transport, UserAgent: name})
+	sessions := connect.New(connect.Options{
+		Reader: mgr.GetClient(), Live: mgr.GetAPIReader(), UserAgent: name,
+		Proxy: o.Proxy, AllowLoopback: o.AllowLoopback, Transport: o.Transport, APIServers: apiServers(mgr.GetConfig()),
+	})
 	engine := apply.New(apply.Options{Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Scheme: mgr.GetScheme()})
 
 	servers := &server.Reconciler{
@@ -120,6 +128,23 @@ func Register(ctx context.Context, mgr ctrl.Manager, o Options) error {
 		}
 	}
 	return nil
+}
+
+// apiServers are host:port of the API server: as the operator reaches it, and
+// as pods do.
+func apiServers(cfg *rest.Config) []string {
+	var out []string
+	if u, err := url.Parse(cfg.Host); err == nil && u.Host != "" {
+		port := u.Port()
+		if port == "" {
+			port = "443"
+		}
+		out = append(out, net.JoinHostPort(u.Hostname(), port))
+	}
+	if host := os.Getenv("KUBERNETES_SERVICE_HOST"); host != "" {
+		out = append(out, net.JoinHostPort(host, os.Getenv("KUBERNETES_SERVICE_PORT")))
+	}
+	return out
 }
 
 // namedSecrets is a second cache, for the Secrets that specs name: they do not

@@ -46,6 +46,8 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &terdutv1alpha1.ServerDatabaseApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("ServerDeadman"):
 		return &terdutv1alpha1.ServerDeadmanApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("ServerExternal"):
+		return &terdutv1alpha1.ServerExternalApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("ServerImage"):
 		return &terdutv1alpha1.ServerImageApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("ServerNetworking"):

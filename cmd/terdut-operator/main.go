@@ -21,6 +21,7 @@ import (
 type settings struct {
 	resync      time.Duration
 	proxy       string
+	loopback    bool
 	metrics     string
 	probes      string
 	leaderElect bool
@@ -43,6 +44,8 @@ func parse() settings {
 		"time between two looks at a settled object; drift on a server is repaired within it")
 	flag.StringVar(&s.proxy, "server-proxy", "",
 		"URL of a forward proxy for calls to terdut-servers; the environment's proxy is never used")
+	flag.BoolVar(&s.loopback, "test-allow-loopback-servers", false,
+		"for tests only: call terdut-servers on loopback addresses")
 	flag.StringVar(&s.metrics, "metrics-bind-address", ":8080", "address of the metrics endpoint; 0 turns it off")
 	flag.StringVar(&s.probes, "health-probe-bind-address", ":8081", "address of /healthz and /readyz; 0 turns them off")
 	flag.BoolVar(&s.leaderElect, "leader-elect", false, "run only while holding the leader lease, so that several replicas may stand by")
@@ -75,7 +78,7 @@ func run(s settings) error {
 		return fmt.Errorf("set up the manager: %w", err)
 	}
 	ctx := ctrl.SetupSignalHandler()
-	if err := controllers.Register(ctx, mgr, controllers.Options{Resync: s.resync, Proxy: proxy}); err != nil {
+	if err := controllers.Register(ctx, mgr, controllers.Options{Resync: s.resync, Proxy: proxy, AllowLoopback: s.loopback}); err != nil {
 		return err
 	}
 	if err := errors.Join(mgr.AddHealthzCheck("ping", healthz.Ping), mgr.AddReadyzCheck("ping", healthz.Ping)); err != nil {

@@ -101,6 +101,14 @@ const (
 	ReasonCredentialRejected = "CredentialRejected"
 	ReasonRouteMissing       = "RouteMissing"
 	ReasonUnexpectedAnswer   = "UnexpectedAnswer"
+	// ReasonAddressRefused: the server's name leads where no server of a
+	// tenant can be, such as loopback or a metadata service.
+	ReasonAddressRefused = "AddressRefused"
+	// ReasonRedirectRefused: the server redirects to another scheme, host or
+	// port.
+	ReasonRedirectRefused = "RedirectRefused"
+	// ReasonCertificateRejected: the server's certificate is not trusted.
+	ReasonCertificateRejected = "CertificateRejected"
 	ReasonRateLimited        = "RateLimited"
 
 	ReasonDeletionBlocked = "DeletionBlocked"

@@ -32,7 +32,14 @@ type TerdutServer struct {
 }
 
 // TerdutServerSpec is the install as it should be.
+//
+// +kubebuilder:validation:XValidation:rule="has(self.external) || has(self.database)",message="database is required: name one by dsn or by reference, or set external for a server that is installed elsewhere"
+// +kubebuilder:validation:XValidation:rule="!has(self.external) || (!has(self.image) && !has(self.database) && !has(self.replicas))",message="external is a server that is installed elsewhere: remove image, database and replicas, or remove external"
 type TerdutServerSpec struct {
+	// external is a terdut-server that is installed elsewhere. Teams and what
+	// belongs to them work on it as on any other.
+	// +optional
+	External *ServerExternal `json:"external,omitempty"`
 	// image of terdut-server.
 	// +optional
 	Image *ServerImage `json:"image,omitempty"`
@@ -48,8 +55,9 @@ type TerdutServerSpec struct {
 	// +kubebuilder:default={}
 	Networking ServerNetworking `json:"networking,omitempty"`
 	// database that the server keeps its state in. The operator provisions
-	// none; it wires one up that exists.
-	Database ServerDatabase `json:"database"`
+	// none; it wires one up that exists. Required unless external is set.
+	// +optional
+	Database ServerDatabase `json:"database,omitzero"`
 	// sweeper ages alerts out.
 	// +optional
 	Sweeper *ServerSweeper `json:"sweeper,omitempty"`

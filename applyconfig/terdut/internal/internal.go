@@ -194,6 +194,18 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: timeout
       type:
         namedType: com.ryuvia.git.niklas.terdut-operator.api.terdut.v1alpha1.Duration
+- name: com.ryuvia.git.niklas.terdut-operator.api.terdut.v1alpha1.ServerExternal
+  map:
+    fields:
+    - name: adminKeySecretRef
+      type:
+        namedType: com.ryuvia.git.niklas.terdut-operator.api.terdut.v1alpha1.SecretKeyRef
+    - name: caSecretRef
+      type:
+        namedType: com.ryuvia.git.niklas.terdut-operator.api.terdut.v1alpha1.SecretKeyRef
+    - name: url
+      type:
+        scalar: string
 - name: com.ryuvia.git.niklas.terdut-operator.api.terdut.v1alpha1.ServerImage
   map:
     fields:
@@ -531,6 +543,9 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: deadman
       type:
         namedType: com.ryuvia.git.niklas.terdut-operator.api.terdut.v1alpha1.ServerDeadman
+    - name: external
+      type:
+        namedType: com.ryuvia.git.niklas.terdut-operator.api.terdut.v1alpha1.ServerExternal
     - name: image
       type:
         namedType: com.ryuvia.git.niklas.terdut-operator.api.terdut.v1alpha1.ServerImage

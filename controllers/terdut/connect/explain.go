@@ -2,6 +2,7 @@ package connect
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
@@ -31,11 +32,32 @@ func Explain(err error, condition, doing string) error {
 	if errors.As(err, &answer) {
 		return explainAnswer(answer, condition, doing).Because(marked(err))
 	}
+	if ending := untrusted(err, condition, doing); ending != nil {
+		return ending.Because(err)
+	}
 	if errors.Is(err, terdutapi.ErrNoAnswer) {
 		return outcome.Unknown(condition, v1alpha1.ReasonServerUnreachable,
 			"%s: the server does not answer (%s)", doing, silence(err)).Because(err)
 	}
 	return fmt.Errorf("%s: %w", doing, err)
+}
+
+// untrusted sorts the connections that were not made, or not kept, because of
+// who is at the other end. Somebody has to change something before a new try
+// can help.
+func untrusted(err error, condition, doing string) *outcome.Ending {
+	var address *AddressRefused
+	var certificate *tls.CertificateVerificationError
+	switch {
+	case errors.As(err, &address):
+		return outcome.Refused(condition, v1alpha1.ReasonAddressRefused,
+			"%s: %s, where the operator never calls: correct the server's URL", doing, address)
+	case errors.As(err, &certificate):
+		return outcome.Refused(condition, v1alpha1.ReasonCertificateRejected,
+			"%s: the server's certificate is not trusted: name its CA in spec.external.caSecretRef, or correct the certificate", doing)
+	default:
+		return nil
+	}
 }
 
 // explainAnswer sorts what a server can say.
@@ -47,6 +69,9 @@ func explainAnswer(e *terdutapi.Error, condition, doing string) *outcome.Ending 
 		return fmt.Sprintf("%s: %s", doing, text)
 	}
 	switch {
+	case e.Status >= 300 && e.Status < 400:
+		return outcome.Refused(condition, v1alpha1.ReasonRedirectRefused,
+			"%s: the server redirects (%d) to another place, which is not followed with a key: correct the server's URL", doing, e.Status)
 	case errors.Is(e, terdutapi.ErrNotFound):
 		return outcome.Waiting(condition, v1alpha1.ReasonRequestRefused, "%s", said("the server does not have it"))
 	case errors.Is(e, terdutapi.ErrConflict):

@@ -5,6 +5,7 @@ package connect
 
 import (
 	"context"
+	"crypto/x509"
 	"fmt"
 	"net"
 	"net/http"
@@ -12,7 +13,6 @@ import (
 	"strconv"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -24,18 +24,24 @@ import (
 	"git.ryuvia.com/niklas/terdut-operator/terdutapi"
 )
 
-// callTimeout bounds one call, reading the answer included: nothing blocks a
-// reconcile for long.
-const callTimeout = 10 * time.Second
+// defaultCAKey is read from a CA Secret when the reference names no key.
+const defaultCAKey = "ca.crt"
 
 // Options of the sessions.
 type Options struct {
 	// Reader reads credentials Secrets, which bear the operator's label. It
 	// may be a cache.
 	Reader client.Reader
+	// Live reads Secrets that others made: those with a CA.
+	Live client.Reader
 	// Proxy is the forward proxy for every call; nil means none. The
 	// environment's proxy is never used.
 	Proxy *url.URL
+	// APIServers are host:port of the API server, which is never called as if
+	// it were a terdut-server.
+	APIServers []string
+	// AllowLoopback admits servers on loopback addresses. For tests.
+	AllowLoopback bool
 	// UserAgent names the operator and its version.
 	UserAgent string
 	// Transport replaces the network; nil means the real one. For tests.
@@ -45,7 +51,7 @@ type Options struct {
 // Sessions holds one session per TerdutServer. It is safe for concurrent use.
 type Sessions struct {
 	options Options
-	http    *http.Client
+	guard   *guard
 
 	mu   sync.Mutex
 	open map[types.UID]*session
@@ -54,32 +60,27 @@ type Sessions struct {
 // session is the access to one server. The key is read anew for each request.
 type session struct {
 	base string
+	ca   v1alpha1.SecretKeyRef
+	http *http.Client
 	key  atomic.Pointer[string]
 	api  *terdutapi.Client
 }
 
 // New makes an empty set of sessions.
 func New(o Options) *Sessions {
-	transport := o.Transport
-	if transport == nil {
-		transport = &http.Transport{
-			Proxy:                 http.ProxyURL(o.Proxy),
-			DialContext:           (&net.Dialer{Timeout: 5 * time.Second}).DialContext,
-			MaxIdleConnsPerHost:   4,
-			IdleConnTimeout:       90 * time.Second,
-			TLSHandshakeTimeout:   5 * time.Second,
-			ResponseHeaderTimeout: callTimeout,
-		}
-	}
 	return &Sessions{
 		options: o,
-		http:    &http.Client{Transport: transport, Timeout: callTimeout},
+		guard:   &guard{allowLoopback: o.AllowLoopback, apiServers: o.APIServers},
 		open:    map[types.UID]*session{},
 	}
 }
 
-// BaseURL is where the operator reaches a server: its Service, by name.
+// BaseURL is where the operator reaches a server: its Service, by name, or
+// where an external one says it is.
 func BaseURL(server *v1alpha1.TerdutServer) string {
+	if server.Spec.External != nil {
+		return server.Spec.External.URL
+	}
 	port := server.Spec.Networking.ServicePort
 	if port == 0 {
 		port = 8080
@@ -89,7 +90,7 @@ func BaseURL(server *v1alpha1.TerdutServer) string {
 }
 
 // PublicURL is where people and alert sources reach a server: its hostname, or
-// its Service where it has none.
+// where the operator does when it has none.
 func PublicURL(server *v1alpha1.TerdutServer) string {
 	if server.Spec.Networking.Hostname != "" {
 		return "https://" + server.Spec.Networking.Hostname
@@ -100,8 +101,12 @@ func PublicURL(server *v1alpha1.TerdutServer) string {
 // Client is a client with the given key, which is not checked; an empty one
 // makes an anonymous client. It is for finding an identity; everything else
 // uses For.
-func (s *Sessions) Client(server *v1alpha1.TerdutServer, key string) (*terdutapi.Client, error) {
-	return s.client(BaseURL(server), func() string { return key })
+func (s *Sessions) Client(ctx context.Context, server *v1alpha1.TerdutServer, key string) (*terdutapi.Client, error) {
+	one, err := s.session(ctx, server)
+	if err != nil {
+		return nil, err
+	}
+	return one.client(s.options.UserAgent, func() string { return key })
 }
 
 // For is the client of everything that lives on a server. A server that the
@@ -124,34 +129,91 @@ func (s *Sessions) For(ctx context.Context, server *v1alpha1.TerdutServer) (*ter
 		return nil, outcome.Waiting(v1alpha1.ConditionReferencesResolved, v1alpha1.ReasonWaitingForServer,
 			"the operator has no key for TerdutServer %s/%s at the moment", server.Namespace, server.Name)
 	}
-	return s.session(server, key)
-}
-
-// session finds or opens the session of a server and gives it the key.
-func (s *Sessions) session(server *v1alpha1.TerdutServer, key string) (*terdutapi.Client, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	one, ok := s.open[server.UID]
-	if !ok || one.base != BaseURL(server) {
-		one = &session{base: BaseURL(server)}
-		api, err := s.client(one.base, func() string { return *one.key.Load() })
-		if err != nil {
-			return nil, err
-		}
-		one.api = api
-		s.open[server.UID] = one
+	one, err := s.session(ctx, server)
+	if err != nil {
+		return nil, err
 	}
 	one.key.Store(&key)
 	return one.api, nil
 }
 
-// Close forgets the session of a server that is gone.
-func (s *Sessions) Close(uid types.UID) {
+// session finds or opens the session of a server.
+func (s *Sessions) session(ctx context.Context, server *v1alpha1.TerdutServer) (*session, error) {
+	base, ca := BaseURL(server), caRef(server)
+	s.mu.Lock()
+	one, ok := s.open[server.UID]
+	s.mu.Unlock()
+	if ok && one.base == base && one.ca == ca {
+		return one, nil
+	}
+	fresh, err := s.dial(ctx, server, base, ca)
+	if err != nil {
+		return nil, err
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	delete(s.open, uid)
+	if other, raced := s.open[server.UID]; raced && other.base == base && other.ca == ca {
+		return other, nil
+	}
+	s.open[server.UID] = fresh
+	return fresh, nil
 }
 
-func (s *Sessions) client(base string, key terdutapi.KeyFunc) (*terdutapi.Client, error) {
-	return terdutapi.New(base, terdutapi.WithHTTPClient(s.http), terdutapi.WithKey(key), terdutapi.WithUserAgent(s.options.UserAgent))
+// dial makes a session. Nothing is connected to before the first call.
+func (s *Sessions) dial(ctx context.Context, server *v1alpha1.TerdutServer, base string, ca v1alpha1.SecretKeyRef) (*session, error) {
+	roots, err := s.roots(ctx, server.Namespace, ca)
+	if err != nil {
+		return nil, err
+	}
+	one := &session{base: base, ca: ca, http: &http.Client{Transport: s.transport(roots), Timeout: callTimeout}}
+	none := ""
+	one.key.Store(&none)
+	one.api, err = one.client(s.options.UserAgent, func() string { return *one.key.Load() })
+	return one, err
+}
+
+// roots reads the certificate authority that a server's certificate is checked
+// against; nil means the system's.
+func (s *Sessions) roots(ctx context.Context, namespace string, ref v1alpha1.SecretKeyRef) (*x509.CertPool, error) {
+	if ref.Name == "" {
+		return nil, nil
+	}
+	secret := &corev1.Secret{}
+	err := s.options.Live.Get(ctx, types.NamespacedName{Namespace: namespace, Name: ref.Name}, secret)
+	if apierrors.IsNotFound(err) {
+		return nil, outcome.Waiting(v1alpha1.ConditionReferencesResolved, v1alpha1.ReasonSecretNotFound,
+			"spec.external.caSecretRef: Secret %q does not exist in namespace %q: create it", ref.Name, namespace)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the CA in Secret %s/%s: %w", namespace, ref.Name, err)
+	}
+	pool := x509.NewCertPool()
+	if !pool.AppendCertsFromPEM(secret.Data[ref.Key]) {
+		return nil, outcome.Waiting(v1alpha1.ConditionReferencesResolved, v1alpha1.ReasonSecretKeyMissing,
+			"spec.external.caSecretRef: key %q of Secret %q holds no PEM certificate: set it", ref.Key, ref.Name)
+	}
+	return pool, nil
+}
+
+func caRef(server *v1alpha1.TerdutServer) v1alpha1.SecretKeyRef {
+	if server.Spec.External == nil || server.Spec.External.CASecretRef == nil || server.Spec.External.CASecretRef.Name == "" {
+		return v1alpha1.SecretKeyRef{}
+	}
+	ref := *server.Spec.External.CASecretRef
+	if ref.Key == "" {
+		ref.Key = defaultCAKey
+	}
+	return ref
+}
+
+// Close ends the session of a server that is gone, or whose CA has changed: the
+// next call opens it anew.
+func (s *Sessions) Close(uid types.UID) {
+	s.mu.Lock()
+	one, ok := s.open[uid]
+	delete(s.open, uid)
+	s.mu.Unlock()
+	if ok {
+		one.http.CloseIdleConnections()
+	}
 }

@@ -48,6 +48,9 @@ func SecretsOf(server *v1alpha1.TerdutServer) []string {
 	if spec.Bootstrap != nil {
 		named = append(named, spec.Bootstrap.AdminKeySecretRef)
 	}
+	if spec.External != nil {
+		named = append(named, spec.External.CASecretRef, &spec.External.AdminKeySecretRef)
+	}
 	var out []string
 	for _, ref := range named {
 		if ref != nil && ref.Name != "" {

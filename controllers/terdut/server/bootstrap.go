@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"errors"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -64,7 +65,7 @@ func (r *Reconciler) identify(ctx context.Context, server *v1alpha1.TerdutServer
 	if err != nil {
 		return nil, err
 	}
-	if key := keyOf(live); key != "" {
+	for _, key := range r.candidates(server, live) {
 		ok, askErr := r.accepts(ctx, server, key)
 		if askErr != nil && !errors.Is(askErr, terdutapi.ErrUnusableKey) {
 			return unanswered(server, askErr)
@@ -78,6 +79,18 @@ func (r *Reconciler) identify(ctx context.Context, server *v1alpha1.TerdutServer
 		return known, err
 	}
 	return r.provided(ctx, server, live)
+}
+
+// candidates are the keys that may be the operator's: the one in the Secret,
+// and the one that was there before somebody deleted or changed it.
+func (r *Reconciler) candidates(server *v1alpha1.TerdutServer, live *corev1.Secret) []string {
+	var keys []string
+	for _, key := range []string{keyOf(live), r.memory.accepted(server).key} {
+		if key != "" && !slices.Contains(keys, key) {
+			keys = append(keys, key)
+		}
+	}
+	return keys
 }
 
 // unanswered is the end of a question that got no clear answer. A key that was
@@ -94,7 +107,7 @@ func unanswered(server *v1alpha1.TerdutServer, err error) (*Identity, error) {
 // accepts tells whether the server accepts a key: it answers 200 with JSON. A
 // JSON 401 is a no; everything else is an ending that waits.
 func (r *Reconciler) accepts(ctx context.Context, server *v1alpha1.TerdutServer, key string) (bool, error) {
-	api, err := r.Clients.Client(server, key)
+	api, err := r.Clients.Client(ctx, server, key)
 	if err == nil {
 		_, err = api.Me(ctx)
 		if errors.Is(err, terdutapi.ErrRouteMissing) {
@@ -155,7 +168,7 @@ func (r *Reconciler) bootstrap(ctx context.Context, server *v1alpha1.TerdutServe
 
 // ask makes the bootstrap call and holds its answer.
 func (r *Reconciler) ask(ctx context.Context, server *v1alpha1.TerdutServer) (err error) {
-	api, err := r.Clients.Client(server, "")
+	api, err := r.Clients.Client(ctx, server, "")
 	if err != nil {
 		return err
 	}
@@ -211,7 +224,7 @@ func (r *Reconciler) provided(ctx context.Context, server *v1alpha1.TerdutServer
 	if err != nil {
 		return nil, writeEnding(err, v1alpha1.ConditionBootstrapped)
 	}
-	return r.accepted(server, made, v1alpha1.ReasonAdminKeyProvided), nil
+	return r.accepted(server, made, key, v1alpha1.ReasonAdminKeyProvided), nil
 }
 
 // unidentified says what to do about a bootstrapped server without a key.

@@ -35,7 +35,7 @@ import (
 // Clients makes clients of the terdut-server that a TerdutServer stands for.
 type Clients interface {
 	// Client returns a client that sends key; an empty key sends none.
-	Client(server *v1alpha1.TerdutServer, key string) (*terdutapi.Client, error)
+	Client(ctx context.Context, server *v1alpha1.TerdutServer, key string) (*terdutapi.Client, error)
 	// Close forgets a server that is gone.
 	Close(uid types.UID)
 }

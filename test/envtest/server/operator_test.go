@@ -68,7 +68,7 @@ func newWorld(ctx context.Context) *world {
 }
 
 // Client implements server.Clients.
-func (w *world) Client(_ *v1alpha1.TerdutServer, key string) (*terdutapi.Client, error) {
+func (w *world) Client(_ context.Context, _ *v1alpha1.TerdutServer, key string) (*terdutapi.Client, error) {
 	return terdutapi.New(w.http.URL, terdutapi.WithAPIKey(key),
 		terdutapi.WithHTTPClient(&http.Client{Timeout: w.timeout, Transport: &http.Transport{DisableKeepAlives: true}}))
 }

@@ -7,6 +7,9 @@ package v1alpha1
 //
 // TerdutServerSpec is the install as it should be.
 type TerdutServerSpecApplyConfiguration struct {
+	// external is a terdut-server that is installed elsewhere. Teams and what
+	// belongs to them work on it as on any other.
+	External *ServerExternalApplyConfiguration `json:"external,omitempty"`
 	// image of terdut-server.
 	Image *ServerImageApplyConfiguration `json:"image,omitempty"`
 	// replicas of the Deployment; 1 when not set. terdut-server is not tested
@@ -16,7 +19,7 @@ type TerdutServerSpecApplyConfiguration struct {
 	// networking says how the server is reached.
 	Networking *ServerNetworkingApplyConfiguration `json:"networking,omitempty"`
 	// database that the server keeps its state in. The operator provisions
-	// none; it wires one up that exists.
+	// none; it wires one up that exists. Required unless external is set.
 	Database *ServerDatabaseApplyConfiguration `json:"database,omitempty"`
 	// sweeper ages alerts out.
 	Sweeper *ServerSweeperApplyConfiguration `json:"sweeper,omitempty"`
@@ -40,6 +43,14 @@ type TerdutServerSpecApplyConfiguration struct {
 // apply.
 func TerdutServerSpec() *TerdutServerSpecApplyConfiguration {
 	return &TerdutServerSpecApplyConfiguration{}
+}
+
+// WithExternal sets the External field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the External field is set to the value of the last call.
+func (b *TerdutServerSpecApplyConfiguration) WithExternal(value *ServerExternalApplyConfiguration) *TerdutServerSpecApplyConfiguration {
+	b.External = value
+	return b
 }
 
 // WithImage sets the Image field in the declarative configuration to the given value
