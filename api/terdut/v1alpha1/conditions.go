@@ -109,7 +109,7 @@ const (
 	ReasonRedirectRefused = "RedirectRefused"
 	// ReasonCertificateRejected: the server's certificate is not trusted.
 	ReasonCertificateRejected = "CertificateRejected"
-	ReasonRateLimited        = "RateLimited"
+	ReasonRateLimited         = "RateLimited"
 
 	ReasonDeletionBlocked = "DeletionBlocked"
 	ReasonTeamsAttached   = "TeamsAttached"
