@@ -1,0 +1,149 @@
+package testenv
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"time"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+	"k8s.io/utils/ptr"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+	"sigs.k8s.io/yaml"
+
+	"git.ryuvia.com/niklas/terdut-operator/controllers"
+	"git.ryuvia.com/niklas/terdut-operator/test/controlplane"
+)
+
+// operatorUser is who the operator is for the API server.
+const operatorUser = "terdut-operator"
+
+// Env is a control plane with what the operator needs around it.
+type Env struct {
+	// Plane is the control plane.
+	Plane *controlplane.ControlPlane
+	// Admin may do everything and reads past every cache.
+	Admin client.Client
+	// Network is how the operator reaches servers.
+	Network *Network
+	// Requests are what the operator has asked of the API server.
+	Requests *Requests
+	// Rollouts plays the Deployment controller.
+	Rollouts *Rollouts
+
+	operator *rest.Config
+	stops    []func() error
+}
+
+// Start starts a control plane with the CRDs and gives the operator's user the
+// generated role. Progress of a first build goes to log. The operator does not
+// run yet. ctx bounds the start only.
+func Start(ctx context.Context, log io.Writer) (*Env, error) {
+	plane, err := controlplane.Start(ctx, controlplane.Options{CRDPaths: []string{Path("config", "crd")}, Log: log})
+	if err != nil {
+		return nil, err
+	}
+	e := &Env{Plane: plane, Network: &Network{}, Requests: &Requests{}, stops: []func() error{plane.Stop}}
+	if err := e.prepare(ctx); err != nil {
+		return nil, errors.Join(err, e.Stop())
+	}
+	return e, nil
+}
+
+func (e *Env) prepare(ctx context.Context) error {
+	config := rest.CopyConfig(e.Plane.Config)
+	config.QPS, config.Burst = 1000, 2000
+	var err error
+	if e.Admin, err = client.New(config, client.Options{Scheme: controllers.Scheme()}); err != nil {
+		return fmt.Errorf("make the administrator's client: %w", err)
+	}
+	if e.operator, err = e.Plane.AddUser(operatorUser); err != nil {
+		return err
+	}
+	e.operator.Wrap(e.Requests.wrap)
+	if err := e.bindRole(ctx); err != nil {
+		return err
+	}
+	e.Rollouts = &Rollouts{client: e.Admin}
+	return e.run(config, func(_ context.Context, mgr ctrl.Manager) error { return e.Rollouts.setup(mgr) })
+}
+
+// bindRole gives the operator's user the generated role and nothing else.
+func (e *Env) bindRole(ctx context.Context) error {
+	raw, err := os.ReadFile(Path("config", "rbac", "role.yaml"))
+	if err != nil {
+		return fmt.Errorf("read the generated role: %w", err)
+	}
+	role := &rbacv1.ClusterRole{}
+	if err := yaml.UnmarshalStrict(raw, role); err != nil {
+		return fmt.Errorf("read the generated role: %w", err)
+	}
+	if err := e.Admin.Create(ctx, role); err != nil {
+		return fmt.Errorf("create the generated role: %w", err)
+	}
+	binding := &rbacv1.ClusterRoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: operatorUser},
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: role.Name},
+		Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: operatorUser}},
+	}
+	if err := e.Admin.Create(ctx, binding); err != nil {
+		return fmt.Errorf("bind the generated role: %w", err)
+	}
+	return nil
+}
+
+// RunOperator runs the operator until Stop, looking at settled objects again
+// every resync.
+func (e *Env) RunOperator(resync time.Duration) error {
+	return e.run(e.operator, func(ctx context.Context, mgr ctrl.Manager) error {
+		return controllers.Register(ctx, mgr, controllers.Options{Resync: resync, Transport: e.Network})
+	})
+}
+
+// run runs a manager until Stop.
+func (e *Env) run(config *rest.Config, register func(context.Context, ctrl.Manager) error) error {
+	options := controllers.ManagerOptions()
+	options.Metrics = metricsserver.Options{BindAddress: "0"}
+	options.Controller.SkipNameValidation = ptr.To(true) // several managers live in one process
+	mgr, err := ctrl.NewManager(config, options)
+	if err != nil {
+		return fmt.Errorf("set up a manager: %w", err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	if err := register(ctx, mgr); err != nil {
+		cancel()
+		return err
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- mgr.Start(ctx) }()
+	e.stops = append(e.stops, func() error {
+		cancel()
+		return <-ended
+	})
+	return nil
+}
+
+// Stop stops everything, what was started last first.
+func (e *Env) Stop() error {
+	var err error
+	for i := len(e.stops) - 1; i >= 0; i-- {
+		err = errors.Join(err, e.stops[i]())
+	}
+	e.stops = nil
+	return err
+}
+
+// Path is a path below the root of the source tree.
+func Path(elements ...string) string {
+	_, file, _, _ := runtime.Caller(0)
+	root := filepath.Dir(filepath.Dir(filepath.Dir(file)))
+	return filepath.Join(append([]string{root}, elements...)...)
+}

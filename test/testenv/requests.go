@@ -1,0 +1,81 @@
+package testenv
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// Requests counts what the operator asks of the API server. It is safe for
+// concurrent use.
+type Requests struct {
+	mu        sync.Mutex
+	writes    []string
+	events    int
+	leases    int
+	forbidden []string
+}
+
+// Writes are the requests since the last Reset that can change something, as
+// "METHOD path". Events and leases are not among them.
+func (r *Requests) Writes() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.writes)
+}
+
+// Events counts the writes of Events since the last Reset.
+func (r *Requests) Events() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.events
+}
+
+// Forbidden are all requests that were answered 403 because the role does not
+// allow them. Reset does not forget them.
+func (r *Requests) Forbidden() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.forbidden)
+}
+
+// Reset forgets the writes so far.
+func (r *Requests) Reset() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.writes, r.events, r.leases = nil, 0, 0
+}
+
+// wrap counts what goes through a transport.
+func (r *Requests) wrap(next http.RoundTripper) http.RoundTripper {
+	return roundTripper(func(req *http.Request) (*http.Response, error) {
+		what := req.Method + " " + req.URL.Path
+		resp, err := next.RoundTrip(req)
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		if err == nil && resp.StatusCode == http.StatusForbidden && !terminating(req) {
+			r.forbidden = append(r.forbidden, what)
+		}
+		switch {
+		case req.Method == http.MethodGet:
+		case strings.Contains(req.URL.Path, "/events"):
+			r.events++
+		case strings.Contains(req.URL.Path, "/leases"):
+			r.leases++
+		default:
+			r.writes = append(r.writes, what)
+		}
+		return resp, err
+	})
+}
+
+// terminating tells the one 403 that says nothing of the role: nothing can be
+// created in a namespace that is being deleted, an Event neither.
+func terminating(req *http.Request) bool {
+	return req.Method == http.MethodPost && strings.Contains(req.URL.Path, "/events")
+}
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (f roundTripper) RoundTrip(req *http.Request) (*http.Response, error) { return f(req) }
