@@ -103,17 +103,28 @@ func (p *pass[T, A, D]) update(ctx context.Context, s step) error {
 	}
 	*t = now
 	if !retiring && !isMarked(was) {
-		p.tell(p.corrected(), "%s %q (%d): %s", p.Noun, now.Name, now.ID, strings.Join(sortedFields(fields), ", "))
+		p.tellUpdated(&now, strings.Join(sortedFields(fields), ", "))
 	}
 	return nil
 }
 
-// corrected tells a repair from a change that the spec asked for.
-func (p *pass[T, A, D]) corrected() string {
+// tellUpdated tells a repair from a change that the spec asked for. Who made
+// the difference, the server does not say.
+func (p *pass[T, A, D]) tellUpdated(t *Thing[D], fields string) {
 	if p.state.ObservedGeneration == p.obj.GetGeneration() {
-		return eventDriftCorrected
+		p.warn(eventDriftCorrected, "%s: %s differed on the server from the spec; restored", p.called(t), fields)
+		return
 	}
-	return eventUpdated
+	p.tell(eventUpdated, "%s: changed %s", p.called(t), fields)
+}
+
+// called is what an object is called in an Event. The only one of its team has
+// a name that is a phrase.
+func (p *pass[T, A, D]) called(t *Thing[D]) string {
+	if p.Naming == Singleton {
+		return p.Noun + " " + t.Name
+	}
+	return fmt.Sprintf("%s %q (%d)", p.Noun, t.Name, t.ID)
 }
 
 // settle records an object as ours. An object that it replaces is recorded as
@@ -176,7 +187,7 @@ func (p *pass[T, A, D]) tellMade(t *Thing[D], replaced bool) {
 	case p.lost:
 		p.warn(eventRecreated, "%s %q was gone from the server and was made again (%d)", p.Noun, t.Name, t.ID)
 	default:
-		p.tell(eventCreated, "%s %q (%d)", p.Noun, t.Name, t.ID)
+		p.tell(eventCreated, "%s", p.called(t))
 	}
 }
 
@@ -186,7 +197,7 @@ func (p *pass[T, A, D]) delete(ctx context.Context, s step) error {
 		return err
 	}
 	if s.do == remove {
-		p.tell(eventDeleted, "%s %q (%d)", p.Noun, t.Name, t.ID)
+		p.tell(eventDeleted, "%s", p.called(t))
 	}
 	p.things = slices.DeleteFunc(p.things, func(t Thing[D]) bool { return t.ID == s.id })
 	p.forgetObject(s.id)

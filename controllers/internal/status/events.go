@@ -7,6 +7,10 @@ import (
 	"k8s.io/client-go/tools/events"
 )
 
+// blocked is the reason of a condition about which nothing can be said because
+// another one is not True.
+const blocked = "Blocked"
+
 // Event is something worth telling about an object.
 type Event struct {
 	// Warning is true when a person may have to look.
@@ -20,7 +24,7 @@ type Event struct {
 
 // Transitions derives the Events of a change of conditions: one when Ready
 // becomes True, one for every other condition whose trouble is new. Parts that
-// merely follow from another (the same reason and message) are told once.
+// merely follow from another (the same reason, or Blocked by it) are told once.
 func Transitions(before, after []metav1.Condition) []Event {
 	var out []Event
 	told := map[string]bool{}
@@ -48,7 +52,7 @@ func isTrouble(c metav1.Condition) bool {
 	case degraded, stalled:
 		return true
 	default:
-		return c.Status != metav1.ConditionTrue
+		return c.Status != metav1.ConditionTrue && c.Reason != blocked
 	}
 }
 
@@ -56,7 +60,7 @@ func isTrouble(c metav1.Condition) bool {
 // somebody should look at.
 func waits(c metav1.Condition) bool {
 	switch c.Reason {
-	case "WaitingForServer", "WaitingForTeam", "RolloutInProgress", "Blocked", "Progressing":
+	case "WaitingForServer", "WaitingForTeam", "RolloutInProgress", "Progressing":
 		return true
 	default:
 		return false
