@@ -63,7 +63,7 @@ var _ = Describe("Converge", func() {
 		Expect(secrets.Items).To(BeEmpty())
 	})
 
-	It("sends no request for untouched children, ten times", func(ctx SpecContext) {
+	It("sends no request for untouched children, ten times", engineCase, func(ctx SpecContext) {
 		first := w.settle(ctx)
 		records := w.records
 		requests.take()
@@ -106,7 +106,7 @@ var _ = Describe("Converge", func() {
 		Expect(requests.take()).To(BeEmpty())
 	})
 
-	It("corrects a removal, which nobody owns, and a changed order", func(ctx SpecContext) {
+	It("corrects a removal, which nobody owns, and a changed order", engineCase, func(ctx SpecContext) {
 		w.settle(ctx)
 		live := w.liveDeployment(ctx)
 		env := &live.Spec.Template.Spec.Containers[0].Env
@@ -141,7 +141,7 @@ var _ = Describe("Converge", func() {
 		}
 	})
 
-	It("removes what the intent no longer has and keeps what others added", func(ctx SpecContext) {
+	It("removes what the intent no longer has and keeps what others added", engineCase, func(ctx SpecContext) {
 		w.env = []*corev1ac.EnvVarApplyConfiguration{corev1ac.EnvVar().WithName("OLD").WithValue("1")}
 		w.settle(ctx)
 		live := w.liveDeployment(ctx)
@@ -166,18 +166,7 @@ var _ = Describe("Converge", func() {
 		Expect(live.Annotations).To(HaveKeyWithValue("example.com/note", "mine"))
 	})
 
-	It("counts an apply that changes nothing, and calls it no change", func(ctx SpecContext) {
-		// The API server stores the variable without the empty value: the intent is never what is stored.
-		w.env = []*corev1ac.EnvVarApplyConfiguration{corev1ac.EnvVar().WithName("EMPTY").WithValue("")}
-		w.settle(ctx)
-		before := w.liveDeployment(ctx).ResourceVersion
-		report := w.settle(ctx)
-		Expect(report.Changes).To(BeEmpty())
-		Expect(report.NoOps).To(ConsistOf(HaveField("Kind", "Deployment")))
-		Expect(w.liveDeployment(ctx).ResourceVersion).To(Equal(before))
-	})
-
-	It("takes a field that another manager applied, and reports it as forced", func(ctx SpecContext) {
+	It("takes a field that another manager applied, and reports it as forced", engineCase, func(ctx SpecContext) {
 		w.settle(ctx)
 		theirs := appsv1ac.Deployment("demo", w.owner.Namespace).WithLabels(map[string]string{"app.kubernetes.io/name": "theirs", "else": "1"})
 		Expect(admin.Apply(ctx, theirs, client.FieldOwner("gitops"), client.ForceOwnership)).To(Succeed())
@@ -188,7 +177,7 @@ var _ = Describe("Converge", func() {
 		Expect(w.liveDeployment(ctx).Labels).To(Equal(map[string]string{"app.kubernetes.io/name": "demo", "else": "1"}))
 	})
 
-	It("makes a deleted child again", func(ctx SpecContext) {
+	It("makes a deleted child again", engineCase, func(ctx SpecContext) {
 		w.settle(ctx)
 		old := w.liveDeployment(ctx)
 		Expect(admin.Delete(ctx, old)).To(Succeed())
@@ -201,7 +190,7 @@ var _ = Describe("Converge", func() {
 		Expect(w.record("Deployment").UID).To(And(Not(Equal(old.UID)), Equal(w.liveDeployment(ctx).UID)))
 	})
 
-	It("restores a lost owner reference of a recorded child", func(ctx SpecContext) {
+	It("restores a lost owner reference of a recorded child", engineCase, func(ctx SpecContext) {
 		w.settle(ctx)
 		live := w.liveDeployment(ctx)
 		live.OwnerReferences = nil
@@ -221,7 +210,7 @@ var _ = Describe("Converge", func() {
 		Expect(requests.take()).To(BeEmpty())
 	})
 
-	It("refuses a duplicate list key before any request", func(ctx SpecContext) {
+	It("refuses a duplicate list key before any request", engineCase, func(ctx SpecContext) {
 		w.env = []*corev1ac.EnvVarApplyConfiguration{corev1ac.EnvVar().WithName("MODE").WithValue("loud")}
 		requests.take()
 		_, err := w.pass(ctx)
@@ -230,7 +219,7 @@ var _ = Describe("Converge", func() {
 		Expect(w.remembered).To(BeZero())
 	})
 
-	It("reports a selector that cannot change, and writes nothing", func(ctx SpecContext) {
+	It("reports a selector that cannot change, and writes nothing", engineCase, func(ctx SpecContext) {
 		w.settle(ctx)
 		before := w.liveDeployment(ctx)
 		w.selector = map[string]string{"app.kubernetes.io/name": "other"}

@@ -58,7 +58,7 @@ var _ = Describe("Identity", func() {
 		APIVersion: "v1", Kind: "ConfigMap", Name: "another", UID: "6f8f2a1c-0000-4000-8000-000000000000", Controller: ptr.To(true),
 	}
 
-	It("refuses a stranger's object, leaves it alone and makes the other children", func(ctx SpecContext) {
+	It("refuses a stranger's object, leaves it alone and makes the other children", engineCase, func(ctx SpecContext) {
 		service := stranger(ctx)
 		report, err := w.pass(ctx)
 		var refused *apply.Refused
@@ -83,7 +83,7 @@ var _ = Describe("Identity", func() {
 		untouched(ctx, service)
 	})
 
-	It("refuses an object that another object controls, even when its UID is recorded", func(ctx SpecContext) {
+	It("refuses an object that another object controls, even when its UID is recorded", engineCase, func(ctx SpecContext) {
 		service := stranger(ctx, foreign)
 		w.records = []apply.Record{{Kind: "Service", Name: "demo", UID: service.UID}}
 		_, err := w.pass(ctx)
@@ -93,7 +93,7 @@ var _ = Describe("Identity", func() {
 		untouched(ctx, service)
 	})
 
-	It("does not merge into an object that appears after it looked", func(ctx SpecContext) {
+	It("does not merge into an object that appears after it looked", engineCase, func(ctx SpecContext) {
 		for _, same := range []bool{false, true} {
 			w = newWorld(ctx)
 			var service *corev1.Service
@@ -111,7 +111,7 @@ var _ = Describe("Identity", func() {
 		}
 	})
 
-	It("does not make an object again that is deleted after it looked", func(ctx SpecContext) {
+	It("does not make an object again that is deleted after it looked", engineCase, func(ctx SpecContext) {
 		w.settle(ctx)
 		w.image = "registry.test/demo:2"
 		racing := between(func(ctx context.Context) { Expect(admin.Delete(ctx, w.liveDeployment(ctx))).To(Succeed()) })
@@ -122,7 +122,7 @@ var _ = Describe("Identity", func() {
 		Expect(apierrors.IsNotFound(gone)).To(BeTrue())
 	})
 
-	It("does not apply to an object that is made again after it looked", func(ctx SpecContext) {
+	It("does not apply to an object that is made again after it looked", engineCase, func(ctx SpecContext) {
 		w.settle(ctx)
 		w.image = "registry.test/demo:2"
 		var again *appsv1.Deployment

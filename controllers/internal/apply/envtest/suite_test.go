@@ -28,18 +28,25 @@ func TestApply(t *testing.T) {
 	RunSpecs(t, "server-side apply", Label("L1"))
 }
 
+// engineCase labels the specs of what can happen to a child. They are counted in the figure engine-cases.
+var engineCase = Label("engine-case")
+
 var (
+	plane *controlplane.ControlPlane
 	// admin reads and writes without a cache, as somebody else would.
 	admin client.WithWatch
 	// cached is the client that the engine has in the operator.
 	cached client.Client
 	engine *apply.Engine
+	// live reads from the API server, like the engine.
+	live client.Reader
 	// requests are those that the engine's clients made, without watches.
 	requests = &counter{}
 )
 
 var _ = BeforeSuite(func(ctx SpecContext) {
-	plane, err := controlplane.Start(ctx, controlplane.Options{Log: os.Stderr, Controllers: []string{}})
+	var err error
+	plane, err = controlplane.Start(ctx, controlplane.Options{Log: os.Stderr, Controllers: []string{}})
 	Expect(err).NotTo(HaveOccurred())
 	DeferCleanup(func() { Expect(plane.Stop()).To(Succeed()) })
 
@@ -64,10 +71,8 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 	DeferCleanup(func() { stop(); done.Wait() })
 	Expect(operator.GetCache().WaitForCacheSync(ctx)).To(BeTrue())
 
-	cached = operator.GetClient()
-	engine = apply.New(apply.Options{
-		Client: cached, Live: operator.GetAPIReader(), Scheme: scheme, RESTMapper: operator.GetRESTMapper(),
-	})
+	cached, live = operator.GetClient(), operator.GetAPIReader()
+	engine = apply.New(apply.Options{Client: cached, Live: live, Scheme: scheme, RESTMapper: operator.GetRESTMapper()})
 })
 
 // counter counts the requests that pass through it.

@@ -29,17 +29,23 @@ type world struct {
 	records []apply.Record
 	// remembered counts how often the records were stored before a creation.
 	remembered int
+	// engine is the suite's, unless a test has one of its own.
+	engine *apply.Engine
+	// normalises says that the intent has a value that the API server stores as another: applies may change nothing.
+	normalises bool
 	// image, url, env, selector and only (the kinds to render; nil is all) are the spec.
 	image    string
 	url      string
 	env      []*corev1ac.EnvVarApplyConfiguration
 	selector map[string]string
 	only     []string
+	// recreate asks for the strategy Recreate. The default is not to name one.
+	recreate bool
 }
 
 func newWorld(ctx context.Context) *world {
 	GinkgoHelper()
-	return &world{owner: newOwner(ctx), image: "registry.test/demo:1", url: "http://demo", selector: labels}
+	return &world{owner: newOwner(ctx), engine: engine, image: "registry.test/demo:1", url: "http://demo", selector: labels}
 }
 
 var prunable = []schema.GroupVersionKind{
@@ -66,13 +72,16 @@ func (w *world) renderDeployment() *appsv1ac.DeploymentApplyConfiguration {
 			corev1.ResourceCPU: resource.MustParse("100m"), corev1.ResourceMemory: resource.MustParse("64Mi"),
 		})).
 		WithVolumeMounts(corev1ac.VolumeMount().WithName("tmp").WithMountPath("/tmp"))
-	return appsv1ac.Deployment("demo", w.owner.Namespace).WithLabels(labels).WithOwnerReferences(w.reference()).
-		WithSpec(appsv1ac.DeploymentSpec().
-			WithReplicas(1).
-			WithSelector(metav1ac.LabelSelector().WithMatchLabels(w.selector)).
-			WithTemplate(corev1ac.PodTemplateSpec().WithLabels(w.selector).WithSpec(corev1ac.PodSpec().
-				WithContainers(container).
-				WithVolumes(corev1ac.Volume().WithName("tmp").WithEmptyDir(corev1ac.EmptyDirVolumeSource())))))
+	spec := appsv1ac.DeploymentSpec().
+		WithReplicas(1).
+		WithSelector(metav1ac.LabelSelector().WithMatchLabels(w.selector)).
+		WithTemplate(corev1ac.PodTemplateSpec().WithLabels(w.selector).WithSpec(corev1ac.PodSpec().
+			WithContainers(container).
+			WithVolumes(corev1ac.Volume().WithName("tmp").WithEmptyDir(corev1ac.EmptyDirVolumeSource()))))
+	if w.recreate {
+		spec.WithStrategy(appsv1ac.DeploymentStrategy().WithType(appsv1.RecreateDeploymentStrategyType))
+	}
+	return appsv1ac.Deployment("demo", w.owner.Namespace).WithLabels(labels).WithOwnerReferences(w.reference()).WithSpec(spec)
 }
 
 func (w *world) renderService() *corev1ac.ServiceApplyConfiguration {
@@ -104,14 +113,53 @@ func (w *world) children() []runtime.ApplyConfiguration {
 
 // pass runs one pass and stores the records, as the owner's controller does.
 func (w *world) pass(ctx context.Context) (apply.Report, error) {
-	report, err := engine.Converge(ctx, w.owner, w.records, w.children(), prunable,
+	report, err := w.engine.Converge(ctx, w.owner, w.records, w.children(), prunable,
 		func(_ context.Context, records []apply.Record) error {
 			w.remembered++
 			w.records = records
 			return nil
 		})
 	w.records = report.Records
+	if !w.normalises {
+		noOps += len(report.NoOps)
+	}
 	return report, err
+}
+
+// restart gives the world an engine that remembers nothing but what the records say.
+func (w *world) restart(change ...func(*apply.Options)) {
+	options := apply.Options{Client: cached, Live: live, Scheme: admin.Scheme()}
+	for _, f := range change {
+		f(&options)
+	}
+	w.engine = apply.New(options)
+}
+
+// seen waits until the cache has the Deployment as somebody else has left it.
+func (w *world) seen(ctx context.Context) {
+	GinkgoHelper()
+	w.caughtUp(ctx, apply.Report{Live: map[apply.Key]client.Object{{Kind: "Deployment"}: w.liveDeployment(ctx)}})
+}
+
+// rests checks that nothing is left to do, and that nothing is asked to find out.
+func (w *world) rests(ctx context.Context) apply.Report {
+	GinkgoHelper()
+	requests.take()
+	report, err := w.pass(ctx)
+	Expect(err).NotTo(HaveOccurred())
+	Expect(report.Changes).To(BeEmpty())
+	Expect(requests.take()).To(BeEmpty())
+	return report
+}
+
+// container returns the container of that name, or nil.
+func (w *world) container(ctx context.Context, name string) *corev1.Container {
+	GinkgoHelper()
+	containers := w.liveDeployment(ctx).Spec.Template.Spec.Containers
+	if i := slices.IndexFunc(containers, func(c corev1.Container) bool { return c.Name == name }); i >= 0 {
+		return &containers[i]
+	}
+	return nil
 }
 
 // settle runs a pass that must succeed and waits until the cache has what it made.
