@@ -2,6 +2,7 @@ package server
 
 import (
 	"fmt"
+	"slices"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -56,7 +57,7 @@ func Observe(server *v1alpha1.TerdutServer, seen Seen, ending *outcome.Ending, n
 
 	finding := status.Finding{
 		Generation: server.Generation,
-		Parts:      []status.Part{databaseReady(server, seen), available(seen.Deployment), bootstrapped(server, seen)},
+		Parts:      []status.Part{databaseReady(server, seen), availability(server, seen), bootstrapped(server, seen)},
 	}
 	if ending != nil {
 		for i, part := range finding.Parts {
@@ -109,6 +110,19 @@ func carried(server *v1alpha1.TerdutServer, otherwise status.Part) status.Part {
 	return status.Part{Type: before.Type, Status: before.Status, Reason: before.Reason, Message: before.Message}
 }
 
+// availability is the condition as it was before while the status of the
+// Deployment tells of an older one and nobody has asked for another: a repair,
+// or a field of somebody else's, makes no server unready.
+func availability(server *v1alpha1.TerdutServer, seen Seen) status.Part {
+	d := seen.Deployment
+	now := available(d)
+	settled := server.Status.ObservedGeneration == server.Generation
+	if settled && d != nil && d.DeletionTimestamp == nil && d.Status.ObservedGeneration < d.Generation {
+		return carried(server, now)
+	}
+	return now
+}
+
 // available tells from the status of the Deployment how far it is.
 func available(d *appsv1.Deployment) status.Part {
 	if d == nil {
@@ -129,6 +143,8 @@ func available(d *appsv1.Deployment) status.Part {
 		return unavailable(v1alpha1.ReasonPodNotReady, "%d of %d pods are ready, and the rollout has run into its deadline: %s", d.Status.AvailableReplicas, want, pods)
 	case !rolledOut(d):
 		return unavailable(v1alpha1.ReasonRolloutInProgress, "%d of %d pods run the current settings", d.Status.UpdatedReplicas, want)
+	case rollsOut(d):
+		return unavailable(v1alpha1.ReasonRolloutInProgress, "%d of %d pods are ready", d.Status.AvailableReplicas, want)
 	}
 	return unavailable(v1alpha1.ReasonPodNotReady, "%d of %d pods are ready: %s", d.Status.AvailableReplicas, want, pods)
 }
@@ -148,6 +164,14 @@ func condition(d *appsv1.Deployment, of appsv1.DeploymentConditionType, in corev
 		}
 	}
 	return ""
+}
+
+// rollsOut tells whether the Deployment is still within the time that its
+// rollout may take.
+func rollsOut(d *appsv1.Deployment) bool {
+	return slices.ContainsFunc(d.Status.Conditions, func(c appsv1.DeploymentCondition) bool {
+		return c.Type == appsv1.DeploymentProgressing && c.Status == corev1.ConditionTrue && c.Reason != "NewReplicaSetAvailable"
+	})
 }
 
 // rolledOut tells whether all pods that there are, and as many as are wanted,
