@@ -65,8 +65,12 @@ func attribute(diff difference, entries []metav1.ManagedFieldsEntry) []FieldDrif
 	return fields
 }
 
-// attributePath names the manager that wrote last of those that have the path or something inside of it.
+// attributePath names the manager that wrote last of those that have the path or something inside of it. If there is none,
+// it is one that has a field of which the path is a part.
 func attributePath(path fieldpath.Path, managers []managed) FieldDrift {
+	if field := holderOf(path, managers); field.Manager != "" {
+		return field
+	}
 	name := formatPath(path)
 	for _, manager := range managers {
 		if has(manager.set, path) {
@@ -76,60 +80,73 @@ func attributePath(path fieldpath.Path, managers []managed) FieldDrift {
 	return FieldDrift{Path: name}
 }
 
-// has tells whether the set has the path, anything inside of it, or the single field that it is a part of.
-func has(set *fieldpath.Set, path fieldpath.Path) bool {
+// holderOf names the manager that wrote last of those that have the path itself or something inside of it.
+func holderOf(path fieldpath.Path, managers []managed) FieldDrift {
+	name := formatPath(path)
+	for _, manager := range managers {
+		if holds(manager.set, path) {
+			return manager.drift(name)
+		}
+	}
+	return FieldDrift{Path: name}
+}
+
+// holds tells whether the set has the path or anything inside of it.
+func holds(set *fieldpath.Set, path fieldpath.Path) bool {
 	if set.Has(path) {
 		return true
 	}
 	for _, element := range path {
-		inner := set.WithPrefix(element)
-		if inner.Empty() {
-			return set.Members.Has(element)
-		}
-		set = inner
+		set = set.WithPrefix(element)
 	}
-	return true
+	return !set.Empty()
+}
+
+// has tells whether the set has the path, anything inside of it, or a field that it is a part of. The latter is a field
+// that is written as a whole, but also an empty map that somebody applied, which says nothing about what is in it.
+func has(set *fieldpath.Set, path fieldpath.Path) bool {
+	if holds(set, path) {
+		return true
+	}
+	for _, element := range path {
+		if set.Members.Has(element) && set.WithPrefix(element).Empty() {
+			return true
+		}
+		set = set.WithPrefix(element)
+	}
+	return false
 }
 
 // conflict is a field that another manager owns and the intent wants to be different.
 type conflict struct {
-	// path is empty when the API server named a field that nobody is known to own.
+	// path is empty when the API server named a field that is not in the intent.
 	path  fieldpath.Path
 	field FieldDrift
 }
 
-// attributeConflicts reads the causes of a conflict. The causes name path and manager in prose; the entries tell the rest.
-func attributeConflicts(causes []metav1.StatusCause, entries []metav1.ManagedFieldsEntry) []conflict {
+// attributeConflicts reads the causes of a conflict. They name path and manager in prose. wanted are the fields of the
+// intent, of which the path is one; the entries tell what else there is to know of the manager, if it had the field when
+// they were read.
+func attributeConflicts(causes []metav1.StatusCause, wanted *fieldpath.Set, entries []metav1.ManagedFieldsEntry) []conflict {
+	paths := make(map[string]fieldpath.Path, wanted.Size())
+	// Set.All must not be left early: it goes on, and the runtime panics.
+	wanted.Iterate(func(path fieldpath.Path) { paths[path.String()] = path.Copy() })
 	managers := others(entries)
 	conflicts := make([]conflict, 0, len(causes))
 	for _, cause := range causes {
-		found, known := findConflict(cause, managers)
-		if !known {
-			name := strings.ReplaceAll(strings.TrimPrefix(cause.Field, "."), `"`, "")
-			found = conflict{field: FieldDrift{Path: name, Manager: quoted(cause.Message)}}
+		manager := quoted(cause.Message)
+		found := conflict{path: paths[cause.Field]}
+		found.field = FieldDrift{Path: strings.ReplaceAll(strings.TrimPrefix(cause.Field, "."), `"`, ""), Manager: manager}
+		if found.path != nil {
+			found.field.Path = formatPath(found.path)
+			known := slices.DeleteFunc(slices.Clone(managers), func(m managed) bool { return m.entry.Manager != manager })
+			if field := holderOf(found.path, known); field.Manager != "" {
+				found.field = field
+			}
 		}
 		conflicts = append(conflicts, found)
 	}
 	return conflicts
-}
-
-func findConflict(cause metav1.StatusCause, managers []managed) (conflict, bool) {
-	for _, manager := range managers {
-		if manager.entry.Manager != quoted(cause.Message) {
-			continue
-		}
-		var found fieldpath.Path
-		// Set.All must not be left early: it goes on, and the runtime panics.
-		manager.set.Iterate(func(path fieldpath.Path) {
-			if found == nil && path.String() == cause.Field {
-				found = path.Copy()
-			}
-		})
-		if found != nil {
-			return conflict{path: found, field: manager.drift(formatPath(found))}, true
-		}
-	}
-	return conflict{}, false
 }
 
 // quoted returns the first quoted part of a message as `conflict with "kubectl-edit" using apps/v1`.

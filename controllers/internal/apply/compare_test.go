@@ -178,7 +178,8 @@ func TestAttributeConflicts(t *testing.T) {
 		},
 		{Type: metav1.CauseTypeFieldManagerConflict, Message: `conflict with "gone"`, Field: `.spec.ports[port=80,protocol="TCP"].name`},
 	}
-	conflicts := attributeConflicts(causes, []metav1.ManagedFieldsEntry{
+	wanted := fieldpath.NewSet(fieldpath.MakePathOrDie("metadata", "annotations", "example.com/x"))
+	conflicts := attributeConflicts(causes, wanted, []metav1.ManagedFieldsEntry{
 		entry("helm", metav1.ManagedFieldsOperationUpdate, 5, `{"f:metadata":{"f:annotations":{"f:example.com/x":{},"f:other":{}},"f:labels":{"f:a":{}}},"f:spec":{"f:b":{}}}`),
 	})
 	got := make([]FieldDrift, 0, len(conflicts))

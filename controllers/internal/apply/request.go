@@ -83,7 +83,11 @@ func (e *Engine) applyOver(ctx context.Context, want *intent, live client.Object
 	if len(conflicts) == 0 {
 		return outcome{object: applied}, requestError("apply", want.key, err)
 	}
-	decided, err := e.decide(want, attributeConflicts(conflicts, live.GetManagedFields()))
+	wanted, err := want.fields.ToFieldSet()
+	if err != nil {
+		return outcome{}, fmt.Errorf("list the fields of %s: they do not fit the schema of its kind", want.key)
+	}
+	decided, err := e.decide(want, attributeConflicts(conflicts, wanted, live.GetManagedFields()))
 	if err != nil {
 		return outcome{}, err
 	}

@@ -84,6 +84,11 @@ func (e *Engine) ceded(seen observation, want *intent, entries []metav1.ManagedF
 	if err != nil || len(managers) == 0 {
 		return left{}, err
 	}
+	holder := holderOf
+	if !e.schemas.knows(want.key.gvk()) {
+		// What is a single field is only known to the API server.
+		holder = attributePath
+	}
 	ceded := left{}
 	wanted.Leaves().Iterate(func(path fieldpath.Path) {
 		unit, yields := e.unit(want.key.gvk(), path)
@@ -93,14 +98,14 @@ func (e *Engine) ceded(seen observation, want *intent, entries []metav1.ManagedF
 		path = path.Copy()
 		current, exists := valueAt(seen.live.AsValue(), path)
 		if !exists {
-			if field := attributePath(unit, managers); field.Manager != "" {
+			if field := holder(unit, managers); field.Manager != "" {
 				field.Path = formatPath(path)
 				ceded.add(path, field)
 			}
 			return
 		}
 		wantedValue, _ := valueAt(want.fields.AsValue(), path)
-		if field := attributePath(path, managers); field.Manager != "" && !value.Equals(wantedValue, current) {
+		if field := holder(path, managers); field.Manager != "" && !value.Equals(wantedValue, current) {
 			ceded.add(path, field)
 		}
 	})
