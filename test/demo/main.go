@@ -14,6 +14,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"strconv"
 	"syscall"
 
 	"github.com/go-logr/logr"
@@ -43,14 +44,17 @@ func main() {
 		signal.Stop(signals)
 		cancel(errInterrupted)
 	}()
-	err := run(ctx, os.Getenv("KEEP") != "")
-	if err != nil {
+	if err := run(ctx); err != nil {
 		fmt.Fprintln(os.Stderr, "demo:", err)
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context, keep bool) error {
+func run(ctx context.Context) error {
+	keep, err := wanted(os.Getenv("KEEP"))
+	if err != nil {
+		return err
+	}
 	root, err := figures.Root()
 	if err != nil {
 		return err
@@ -68,4 +72,16 @@ func run(ctx context.Context, keep bool) error {
 		return errors.Join(err, st.Discard())
 	}
 	return fmt.Errorf("%w\nlogs: %s", err, st.Logs())
+}
+
+// wanted reads KEEP.
+func wanted(value string) (bool, error) {
+	if value == "" {
+		return false, nil
+	}
+	keep, err := strconv.ParseBool(value)
+	if err != nil {
+		return false, fmt.Errorf("KEEP is %q: say KEEP=1 to leave everything running", value)
+	}
+	return keep, nil
 }

@@ -22,7 +22,7 @@ type step struct {
 func shown() []step {
 	return []step{
 		{"start a cluster and the operator", setUp},
-		{"apply the sample: a platform team's server, a payments team in its own namespace", applySample},
+		{"apply the sample: a server, and a team in another namespace", applySample},
 		{"create the user whom the escalation rule names", createUser},
 		{"compare Kubernetes with the server", compareSides},
 		{"send an alert to the URL that the operator published", sendAlert},
