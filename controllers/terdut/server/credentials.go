@@ -67,22 +67,25 @@ func (r *Reconciler) known(ctx context.Context, server *v1alpha1.TerdutServer, s
 	return nil, nil
 }
 
-// keep notes that the key in the Secret was accepted, and repairs everything
-// about the Secret but its value.
+// keep notes that a key was accepted, and makes the Secret what it should be:
+// it may have been changed or deleted.
 func (r *Reconciler) keep(ctx context.Context, server *v1alpha1.TerdutServer, live *corev1.Secret, key string) (*Identity, error) {
 	intent := credentials(server, key, "")
-	foreign, err := r.Engine.ForeignFields(server, live, intent)
-	if err != nil {
-		return nil, err
+	foreign := []apply.FieldDrift{{Path: apply.PathDeleted}}
+	if live != nil {
+		var err error
+		if foreign, err = r.Engine.ForeignFields(server, live, intent); err != nil {
+			return nil, err
+		}
 	}
 	kept, err := r.Engine.ApplySecret(ctx, server, live, intent)
 	if err != nil {
 		return nil, writeEnding(err, v1alpha1.ConditionBootstrapped)
 	}
 	if len(foreign) > 0 {
-		status.Emit(r.Recorder, server, drift("Secret "+live.Name, foreign))
+		status.Emit(r.Recorder, server, drift("Secret "+kept.Name, foreign))
 	}
-	return r.accepted(server, kept, reasonBefore(server)), nil
+	return r.accepted(server, kept, key, reasonBefore(server)), nil
 }
 
 // reasonBefore is how the operator came to its key, as far as that was told.
@@ -95,10 +98,10 @@ func reasonBefore(server *v1alpha1.TerdutServer) string {
 }
 
 // accepted notes that the key in a Secret is accepted.
-func (r *Reconciler) accepted(server *v1alpha1.TerdutServer, secret *corev1.Secret, reason string) *Identity {
+func (r *Reconciler) accepted(server *v1alpha1.TerdutServer, secret *corev1.Secret, key, reason string) *Identity {
 	r.memory.of(server, func(e *remembered) {
 		e.held = nil
-		e.accepted = accepted{uid: secret.UID, resourceVersion: secret.ResourceVersion, reason: reason, at: r.Now()}
+		e.accepted = accepted{uid: secret.UID, resourceVersion: secret.ResourceVersion, key: key, reason: reason, at: r.Now()}
 	})
 	return &Identity{Reason: reason}
 }
@@ -117,7 +120,7 @@ func (r *Reconciler) publish(ctx context.Context, server *v1alpha1.TerdutServer,
 				Reason:  v1alpha1.EventBootstrapped,
 				Message: fmt.Sprintf("bootstrapped the server as user %q; the key is in Secret %q", operatorUser, secret.Name),
 			})
-			return r.accepted(server, secret, reason), nil
+			return r.accepted(server, secret, key, reason), nil
 		}
 		if !apply.IsLookAgain(err) {
 			break

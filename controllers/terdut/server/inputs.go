@@ -5,6 +5,8 @@ import (
 	"net/url"
 	"strconv"
 
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	v1alpha1 "git.ryuvia.com/niklas/terdut-operator/api/terdut/v1alpha1"
@@ -33,6 +35,10 @@ type Inputs struct {
 	Spec v1alpha1.TerdutServerSpec
 	// Database as the spec names it or as it was resolved.
 	Database Database
+	// Selector of the Deployment that there is; nil when there is none.
+	Selector *metav1.LabelSelector
+	// Route is true when an HTTPRoute is wanted, may be made and can be.
+	Route bool
 }
 
 // Database says where the server keeps its state.
@@ -112,5 +118,16 @@ func image(spec *v1alpha1.TerdutServerSpec) string {
 	if spec.Image != nil && spec.Image.Tag != "" {
 		tag = spec.Image.Tag
 	}
+	if spec.Image != nil && spec.Image.Digest != "" {
+		return repository + "@" + spec.Image.Digest
+	}
 	return repository + ":" + tag
+}
+
+// pullPolicy is empty when Kubernetes decides.
+func pullPolicy(spec *v1alpha1.TerdutServerSpec) corev1.PullPolicy {
+	if spec.Image == nil {
+		return ""
+	}
+	return corev1.PullPolicy(spec.Image.PullPolicy)
 }

@@ -35,6 +35,7 @@ type remembered struct {
 type accepted struct {
 	uid             types.UID
 	resourceVersion string
+	key             string
 	reason          string
 	at              time.Time
 }

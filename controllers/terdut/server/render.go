@@ -1,6 +1,7 @@
 package server
 
 import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	metav1ac "k8s.io/client-go/applyconfigurations/meta/v1"
 
@@ -15,23 +16,41 @@ import (
 // The Secret with the operator's key is not among them: it is made where the
 // key is obtained.
 func Render(in Inputs) []runtime.ApplyConfiguration {
-	return []runtime.ApplyConfiguration{renderService(&in), renderDeployment(&in)}
+	children := []runtime.ApplyConfiguration{renderService(&in), renderDeployment(&in)}
+	if in.Route {
+		children = append(children, renderRoute(&in))
+	}
+	return children
 }
 
 // labels stand on every child.
 func labels(server string) map[string]string {
-	set := selector(server)
-	set[v1alpha1.LabelManagedBy] = v1alpha1.ManagedBy
-	return set
+	return map[string]string{
+		v1alpha1.LabelName:      v1alpha1.AppName,
+		v1alpha1.LabelInstance:  server,
+		v1alpha1.LabelManagedBy: v1alpha1.ManagedBy,
+	}
 }
 
-// selector finds the pods of a server. It never changes: a Deployment's
-// selector cannot.
-func selector(server string) map[string]string {
-	return map[string]string{
-		v1alpha1.LabelName:     v1alpha1.AppName,
-		v1alpha1.LabelInstance: server,
+// selector finds the pods of a server. A Deployment's selector cannot change,
+// so that of one that was taken over stays.
+func selector(in *Inputs) *metav1.LabelSelector {
+	if in.Selector != nil {
+		return in.Selector
 	}
+	return &metav1.LabelSelector{MatchLabels: map[string]string{
+		v1alpha1.LabelName:     v1alpha1.AppName,
+		v1alpha1.LabelInstance: in.Name,
+	}}
+}
+
+// serviceSelector finds the same pods, those of before a takeover among them:
+// they serve until the new ones do.
+func serviceSelector(in *Inputs) map[string]string {
+	if labels := selector(in).MatchLabels; len(labels) > 0 {
+		return labels
+	}
+	return map[string]string{v1alpha1.LabelName: v1alpha1.AppName, v1alpha1.LabelInstance: in.Name}
 }
 
 // owner is the reference by which the garbage collector takes a child along.

@@ -2,8 +2,6 @@ package server
 
 import (
 	appsv1 "k8s.io/api/apps/v1"
-	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	appsv1ac "k8s.io/client-go/applyconfigurations/apps/v1"
 	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
@@ -30,10 +28,18 @@ func renderDeployment(in *Inputs) *appsv1ac.DeploymentApplyConfiguration {
 			// A rolling update would run two sweepers and two notifiers on one
 			// database while it lasts.
 			WithStrategy(appsv1ac.DeploymentStrategy().WithType(appsv1.RecreateDeploymentStrategyType)).
-			WithSelector(metav1ac.LabelSelector().WithMatchLabels(selector(in.Name))).
-			WithTemplate(corev1ac.PodTemplateSpec().
-				WithLabels(labels(in.Name)).
-				WithSpec(podSpec(in))))
+			WithSelector(as[metav1ac.LabelSelectorApplyConfiguration](selector(in))).
+			WithTemplate(podTemplate(in)))
+}
+
+func podTemplate(in *Inputs) *corev1ac.PodTemplateSpecApplyConfiguration {
+	template := corev1ac.PodTemplateSpec().
+		WithLabels(podLabels(in)).
+		WithSpec(podSpec(in))
+	if len(in.Spec.PodAnnotations) > 0 {
+		template.WithAnnotations(plain(in.Spec.PodAnnotations))
+	}
+	return template
 }
 
 func replicas(spec *v1alpha1.TerdutServerSpec) int32 {
@@ -43,39 +49,38 @@ func replicas(spec *v1alpha1.TerdutServerSpec) int32 {
 	return *spec.Replicas
 }
 
-// podSpec satisfies the Pod Security level "restricted".
 func podSpec(in *Inputs) *corev1ac.PodSpecApplyConfiguration {
-	return corev1ac.PodSpec().
+	pod := corev1ac.PodSpec().
 		// The server does not talk to Kubernetes.
 		WithAutomountServiceAccountToken(false).
 		// Variables of the Services around would mix with those of the image.
 		WithEnableServiceLinks(false).
-		WithSecurityContext(corev1ac.PodSecurityContext().
-			WithRunAsNonRoot(true).
-			WithRunAsUser(uid).
-			WithRunAsGroup(uid).
-			WithSeccompProfile(corev1ac.SeccompProfile().WithType(corev1.SeccompProfileTypeRuntimeDefault))).
+		WithSecurityContext(podSecurity(&in.Spec.ServerPod)).
 		WithContainers(container(in)).
 		WithVolumes(corev1ac.Volume().WithName(scratchName).WithEmptyDir(corev1ac.EmptyDirVolumeSource()))
+	return knobs(pod, &in.Spec.ServerPod)
 }
 
 func container(in *Inputs) *corev1ac.ContainerApplyConfiguration {
-	return corev1ac.Container().
+	pod := &in.Spec.ServerPod
+	c := corev1ac.Container().
 		WithName(containerName).
 		WithImage(image(&in.Spec)).
 		WithEnv(environment(in)...).
+		WithEnv(extraEnv(pod)...).
 		WithPorts(corev1ac.ContainerPort().WithName(portName).WithContainerPort(port(&in.Spec))).
 		WithReadinessProbe(health().WithPeriodSeconds(5)).
 		WithLivenessProbe(health().WithPeriodSeconds(20).WithFailureThreshold(6).WithTimeoutSeconds(5)).
-		WithResources(corev1ac.ResourceRequirements().WithRequests(corev1.ResourceList{
-			corev1.ResourceCPU:    resource.MustParse("50m"),
-			corev1.ResourceMemory: resource.MustParse("64Mi"),
-		})).
-		WithSecurityContext(corev1ac.SecurityContext().
-			WithAllowPrivilegeEscalation(false).
-			WithReadOnlyRootFilesystem(true).
-			WithCapabilities(corev1ac.Capabilities().WithDrop("ALL"))).
-		WithVolumeMounts(corev1ac.VolumeMount().WithName(scratchName).WithMountPath(scratchMount))
+		WithSecurityContext(containerSecurity(pod)).
+		WithVolumeMounts(corev1ac.VolumeMount().WithName(scratchName).WithMountPath(scratchMount)).
+		WithVolumeMounts(extraMounts(pod)...)
+	if policy := pullPolicy(&in.Spec); policy != "" {
+		c.WithImagePullPolicy(policy)
+	}
+	if wanted := resources(pod); wanted != nil {
+		c.WithResources(wanted)
+	}
+	return c
 }
 
 func health() *corev1ac.ProbeApplyConfiguration {

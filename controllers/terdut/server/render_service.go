@@ -13,7 +13,7 @@ func renderService(in *Inputs) *corev1ac.ServiceApplyConfiguration {
 		WithLabels(labels(in.Name)).
 		WithOwnerReferences(owner(in)).
 		WithSpec(corev1ac.ServiceSpec().
-			WithSelector(selector(in.Name)).
+			WithSelector(serviceSelector(in)).
 			WithPorts(corev1ac.ServicePort().
 				WithName(portName).
 				WithPort(port(&in.Spec)).

@@ -259,6 +259,28 @@ var _ = Describe("the operator's key", func() {
 		Expect(w.remote.Requests()).To(BeEmpty())
 	})
 
+	It("is put back when somebody deletes or changes the Secret", func(ctx SpecContext) {
+		w := newWorld(ctx)
+		w.start(time.Hour)
+		w.settle(ctx)
+		key := w.key(ctx)
+		change(ctx, w, &corev1.Secret{}, credentialsName, func(s *corev1.Secret) { s.Data["key"] = []byte("rubbish") })
+		Eventually(func() string { return w.key(ctx) }).Should(Equal(key))
+		Eventually(w.events(ctx)).Should(ContainElement(HavePrefix(
+			"Warning DriftCorrected: Secret " + credentialsName + ": data.key, set by kubectl-edit (Update)")))
+		secret := get(ctx, w, &corev1.Secret{}, credentialsName)
+		Expect(admin.Delete(ctx, secret)).To(Succeed())
+		Eventually(func() string {
+			again := &corev1.Secret{}
+			if err := admin.Get(ctx, client.ObjectKeyFromObject(secret), again); err != nil || again.UID == secret.UID {
+				return ""
+			}
+			return string(again.Data[v1alpha1.CredentialsKey])
+		}).Should(Equal(key))
+		w.ready(ctx)
+		Expect(w.requests("POST", "/api/bootstrap")).To(Equal(1))
+	})
+
 	It("is bootstrapped anew on another, empty database", func(ctx SpecContext) {
 		w := newWorld(ctx)
 		w.start(200 * time.Millisecond)
