@@ -60,10 +60,8 @@ func equalFields(seen observation, want *intent) (*fieldpath.Set, error) {
 	leaves, equal := wanted.Leaves(), fieldpath.NewSet()
 	wanted.Iterate(func(path fieldpath.Path) {
 		current, exists := valueAt(seen.live.AsValue(), path)
-		if !exists {
-			return
-		}
-		if wantedValue, _ := valueAt(want.fields.AsValue(), path); !leaves.Has(path) || value.Equals(wantedValue, current) {
+		wantedValue, named := valueAt(want.fields.AsValue(), path)
+		if exists && named && (!leaves.Has(path) || value.Equals(wantedValue, current)) {
 			equal.Insert(path.Copy())
 		}
 	})

@@ -104,8 +104,8 @@ func (e *Engine) ceded(seen observation, want *intent, entries []metav1.ManagedF
 			}
 			return
 		}
-		wantedValue, _ := valueAt(want.fields.AsValue(), path)
-		if field := holder(path, managers); field.Manager != "" && !value.Equals(wantedValue, current) {
+		wantedValue, named := valueAt(want.fields.AsValue(), path)
+		if field := holder(path, managers); field.Manager != "" && named && !value.Equals(wantedValue, current) {
 			ceded.add(path, field)
 		}
 	})
@@ -125,71 +125,4 @@ func (e *Engine) without(want *intent, paths []fieldpath.Path) (*intent, error) 
 	less := *want
 	less.content, less.fields = content, whole.RemoveItems(identityFields)
 	return &less, nil
-}
-
-// removeAt removes what the path names, and every parent that is empty then. It returns what is left, or nil.
-func removeAt(content any, path fieldpath.Path) any {
-	if len(path) == 0 {
-		return nil
-	}
-	switch content := content.(type) {
-	case map[string]any:
-		name := path[0].FieldName
-		if name == nil {
-			return content
-		}
-		if inner, found := content[*name]; found {
-			delete(content, *name)
-			if rest := removeAt(inner, path[1:]); rest != nil {
-				content[*name] = rest
-			}
-		}
-		if len(content) == 0 {
-			return nil
-		}
-		return content
-	case []any:
-		var kept []any
-		for _, item := range content {
-			if selects(path[0], item) {
-				item = removeAt(item, path[1:])
-			}
-			if item != nil {
-				kept = append(kept, item)
-			}
-		}
-		if len(kept) == 0 {
-			return nil
-		}
-		return kept
-	}
-	return content
-}
-
-// valueAt returns what the path names.
-func valueAt(v value.Value, path fieldpath.Path) (value.Value, bool) {
-	for _, element := range path {
-		var found bool
-		switch {
-		case v == nil || v.IsNull():
-			return nil, false
-		case element.FieldName != nil && v.IsMap():
-			v, found = v.AsMap().Get(*element.FieldName)
-		case element.FieldName == nil && v.IsList():
-			v, found = itemOf(v.AsList(), element)
-		}
-		if !found {
-			return nil, false
-		}
-	}
-	return v, true
-}
-
-func itemOf(list value.List, element fieldpath.PathElement) (value.Value, bool) {
-	for i := range list.Length() {
-		if item := list.At(i); selects(element, item.Unstructured()) {
-			return item, true
-		}
-	}
-	return nil, false
 }

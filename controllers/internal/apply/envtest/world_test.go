@@ -41,6 +41,9 @@ type world struct {
 	only     []string
 	// recreate asks for the strategy Recreate. The default is not to name one.
 	recreate bool
+	// secretType and clusterIP are not named either by default.
+	secretType corev1.SecretType
+	clusterIP  string
 }
 
 func newWorld(ctx context.Context) *world {
@@ -85,14 +88,21 @@ func (w *world) renderDeployment() *appsv1ac.DeploymentApplyConfiguration {
 }
 
 func (w *world) renderService() *corev1ac.ServiceApplyConfiguration {
-	return corev1ac.Service("demo", w.owner.Namespace).WithLabels(labels).WithOwnerReferences(w.reference()).
-		WithSpec(corev1ac.ServiceSpec().WithSelector(labels).
-			WithPorts(corev1ac.ServicePort().WithName("http").WithPort(80).WithTargetPort(intstr.FromString("http"))))
+	spec := corev1ac.ServiceSpec().WithSelector(labels).
+		WithPorts(corev1ac.ServicePort().WithName("http").WithPort(80).WithTargetPort(intstr.FromString("http")))
+	if w.clusterIP != "" {
+		spec.WithClusterIP(w.clusterIP)
+	}
+	return corev1ac.Service("demo", w.owner.Namespace).WithLabels(labels).WithOwnerReferences(w.reference()).WithSpec(spec)
 }
 
 func (w *world) renderSecret() *corev1ac.SecretApplyConfiguration {
-	return corev1ac.Secret("demo", w.owner.Namespace).WithLabels(labels).WithOwnerReferences(w.reference()).
+	secret := corev1ac.Secret("demo", w.owner.Namespace).WithLabels(labels).WithOwnerReferences(w.reference()).
 		WithData(map[string][]byte{"url": []byte(w.url)})
+	if w.secretType != "" {
+		secret.WithType(w.secretType)
+	}
+	return secret
 }
 
 // children renders the kinds named in only, or all.
