@@ -2,8 +2,11 @@ package refserver
 
 import (
 	"context"
+	"log"
+	"net/http"
 
 	"git.ryuvia.com/niklas/terdut-operator/test/refserver/internal/gen"
+	"git.ryuvia.com/niklas/terdut-operator/test/refserver/model"
 )
 
 // api implements the routes: it translates between wire and model, and has no rules of its own.
@@ -11,7 +14,11 @@ type api struct{ s *Server }
 
 var _ gen.StrictServerInterface = (*api)(nil)
 
-func (a *api) GetHealth(context.Context, gen.GetHealthRequestObject) (gen.GetHealthResponseObject, error) {
+func (a *api) GetHealth(ctx context.Context, _ gen.GetHealthRequestObject) (gen.GetHealthResponseObject, error) {
+	if err := a.s.model.Ping(ctx); err != nil {
+		log.Printf("GET /healthz: %v", err)
+		return nil, &model.Refusal{Status: http.StatusServiceUnavailable, Message: "the database does not answer"}
+	}
 	return gen.GetHealth200JSONResponse{Status: "ok"}, nil
 }
 

@@ -30,7 +30,8 @@ type Options struct {
 	Clock func() time.Time
 	// Notifier delivers pages; nil delivers to nobody and calls that a success.
 	Notifier Notifier
-	// Store keeps the state over restarts; nil keeps it in memory.
+	// Store keeps the state over restarts; nil keeps it in memory. A request that changes something is answered when the
+	// store has it. While the store fails requests answer 500 and /healthz 503.
 	Store model.Store
 	// SkipValidation turns off the comparison of all traffic with the OpenAPI document.
 	SkipValidation bool

@@ -1,16 +1,19 @@
 package refserver_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"io"
 	"net/http"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"git.ryuvia.com/niklas/terdut-operator/terdutapi"
 	"git.ryuvia.com/niklas/terdut-operator/test/refserver"
+	"git.ryuvia.com/niklas/terdut-operator/test/refserver/model"
 )
 
 func TestUnknownRoutesArePlainText(t *testing.T) {
@@ -137,17 +140,28 @@ func TestTrafficIsComparedWithTheDocument(t *testing.T) {
 
 // memory is a store that keeps one state.
 type memory struct {
-	state []byte
-	err   error
+	state    []byte
+	revision int
+	err      error
 }
 
-func (m *memory) Load() ([]byte, error) { return m.state, nil }
-func (m *memory) Save(state []byte) error {
-	if m.err == nil {
-		m.state = state
-	}
-	return m.err
+// Load implements model.Store.
+func (m *memory) Load(context.Context, string) (model.Snapshot, error) {
+	return model.Snapshot{Revision: strconv.Itoa(m.revision), State: m.state}, m.err
 }
+
+// Update implements model.Store.
+func (m *memory) Update(_ context.Context, change func([]byte) ([]byte, error)) (string, error) {
+	state, err := change(m.state)
+	if err = errors.Join(err, m.err); err != nil {
+		return "", err
+	}
+	m.state, m.revision = state, m.revision+1
+	return strconv.Itoa(m.revision), nil
+}
+
+// Ping implements model.Store.
+func (m *memory) Ping(context.Context) error { return m.err }
 
 func TestStateSurvivesInAStore(t *testing.T) {
 	store := &memory{}
@@ -158,7 +172,9 @@ func TestStateSurvivesInAStore(t *testing.T) {
 	store.err = errors.New("disk full")
 	_, err := w.admin.CreateTeam(ctx, "lost")
 	w.refused(err, terdutapi.ErrUnavailable, "internal error")
+	w.refused(w.admin.Health(ctx), terdutapi.ErrUnavailable, "the database does not answer")
 	store.err = nil
+	w.must(w.admin.Health(ctx))
 
 	again := freshWorld(t, keep)
 	if got := again.server.Teams(); len(got) != 1 || got[0].Name != "a" || again.server.IntegrationID(key) == 0 {

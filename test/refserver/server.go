@@ -66,7 +66,7 @@ func New(options Options) (*Server, error) {
 		}
 		s.api = s.validated(s.api)
 	}
-	s.api = s.authenticated(s.api)
+	s.api = s.fresh(s.authenticated(s.api))
 	return s, nil
 }
 

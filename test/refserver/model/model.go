@@ -1,21 +1,14 @@
 // Package model is the state and the rules of the reference server, without HTTP: what stands on the server, who may
 // exist beside whom, and what time does to it. Everything lives in one Data value behind one mutex, and time comes
-// from a clock that tests drive.
+// from a clock that tests drive. A Store, where there is one, holds the truth; the Data value is then what was last seen.
 package model
 
 import (
-	"encoding/json"
+	"context"
 	"fmt"
 	"sync"
 	"time"
 )
-
-// Store keeps the state over restarts. It is the seam for a database: Load returns what Save was last given, or nil
-// before the first Save.
-type Store interface {
-	Load() ([]byte, error)
-	Save(state []byte) error
-}
 
 // Settings are the rules that an operator of the server chooses. The zero value sweeps nothing and watches no
 // server-wide switch.
@@ -47,6 +40,7 @@ type Heartbeat struct {
 type Model struct {
 	mu       sync.Mutex
 	data     Data
+	revision string // of data in the store
 	store    Store
 	now      func() time.Time
 	settings Settings
@@ -55,7 +49,7 @@ type Model struct {
 // New returns the state that store holds, or an empty one. A nil store keeps nothing.
 func New(settings Settings, now func() time.Time, store Store) (*Model, error) {
 	m := &Model{store: store, now: now, settings: settings, data: emptyData()}
-	if err := m.reload(); err != nil {
+	if err := m.Refresh(context.Background()); err != nil {
 		return nil, err
 	}
 	if settings.Deadman.Matcher != "" {
@@ -66,45 +60,14 @@ func New(settings Settings, now func() time.Time, store Store) (*Model, error) {
 	return m, nil
 }
 
-func (m *Model) reload() error {
-	if m.store == nil {
-		return nil
-	}
-	state, err := m.store.Load()
-	if err != nil {
-		return fmt.Errorf("load state: %w", err)
-	}
-	data := emptyData()
-	if state != nil {
-		if err = json.Unmarshal(state, &data); err != nil {
-			return fmt.Errorf("decode state: %w", err)
-		}
-	}
-	m.data = data
-	return nil
-}
-
 // write runs f as one transaction. f checks everything before it changes anything, so that a refusal changes nothing.
 func (m *Model) write(f func(d *Data, now time.Time) error) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if err := f(&m.data, m.now().UTC()); err != nil {
-		return err
-	}
 	if m.store == nil {
-		return nil
+		return f(&m.data, m.now().UTC())
 	}
-	state, err := json.Marshal(m.data)
-	if err == nil {
-		err = m.store.Save(state)
-	}
-	if err != nil {
-		if reloadErr := m.reload(); reloadErr != nil {
-			return fmt.Errorf("undo after a failed save: %w", reloadErr)
-		}
-		return fmt.Errorf("save state: %w", err)
-	}
-	return nil
+	return m.update(f)
 }
 
 func (m *Model) read(f func(d *Data, now time.Time)) {

@@ -9,10 +9,12 @@ import (
 	"time"
 
 	"git.ryuvia.com/niklas/terdut-operator/test/refserver"
+	"git.ryuvia.com/niklas/terdut-operator/test/refserver/database"
 )
 
 type config struct {
 	listen          string
+	database        string // the DSN; empty keeps the state in memory
 	databaseIgnored bool
 	options         refserver.Options
 }
@@ -87,7 +89,7 @@ func (e *environment) list(name string) []string {
 func fromEnvironment(lookup func(string) (string, bool)) (config, error) {
 	e := &environment{lookup: lookup}
 	cfg := config{listen: e.text("TERDUT_LISTEN_ADDR", ":8080")}
-	cfg.databaseIgnored = e.database()
+	cfg.database, cfg.databaseIgnored = e.database()
 	e.rules(&cfg.options)
 	e.notifier(&cfg.options)
 	e.capabilities(&cfg.options)
@@ -97,18 +99,19 @@ func fromEnvironment(lookup func(string) (string, bool)) (config, error) {
 	return cfg, e.err
 }
 
-// database accepts memory only, and reports whether another one is set and ignored.
-func (e *environment) database() bool {
-	dsn := e.text("TERDUT_DATABASE_URL", "memory://")
+// database returns the DSN, empty for memory, and reports whether one is set and ignored.
+func (e *environment) database() (dsn string, ignored bool) {
+	dsn = e.text("TERDUT_DATABASE_URL", "memory://")
 	if strings.HasPrefix(dsn, "memory://") {
-		return false
+		return "", false
 	}
 	if e.boolean("REFSERVER_IGNORE_DATABASE", false) {
-		return true
+		return "", true
 	}
-	e.complain("TERDUT_DATABASE_URL", "must be memory://: the reference server keeps nothing in a database; "+
-		"set REFSERVER_IGNORE_DATABASE=true to run without one")
-	return false
+	if err := database.Check(dsn); err != nil {
+		e.complain("TERDUT_DATABASE_URL", err.Error())
+	}
+	return dsn, false
 }
 
 func (e *environment) rules(o *refserver.Options) {

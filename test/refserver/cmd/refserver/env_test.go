@@ -27,6 +27,23 @@ func TestDefaults(t *testing.T) {
 	}
 }
 
+func TestDatabase(t *testing.T) {
+	for dsn, want := range map[string]string{
+		"memory://":                           "",
+		"postgres://u@h/db":                   "postgres://u@h/db",
+		"postgresql://u@h/db?sslmode=require": "postgresql://u@h/db?sslmode=require",
+	} {
+		cfg, err := from("TERDUT_DATABASE_URL", dsn)
+		if err != nil || cfg.database != want || cfg.databaseIgnored {
+			t.Errorf("%s: %+v, %v", dsn, cfg, err)
+		}
+		cfg, err = from("TERDUT_DATABASE_URL", dsn, "REFSERVER_IGNORE_DATABASE", "true")
+		if err != nil || cfg.database != "" || cfg.databaseIgnored != (want != "") {
+			t.Errorf("%s, ignored: %+v, %v", dsn, cfg, err)
+		}
+	}
+}
+
 // everything is what the operator renders, and this binary's own variables.
 var everything = []string{
 	"TERDUT_LISTEN_ADDR", "127.0.0.1:0", "TERDUT_DATABASE_URL", "postgres://terdut@db/terdut", "PGPASSWORD", "x",
@@ -66,6 +83,11 @@ func TestEveryVariable(t *testing.T) {
 func TestBadEnvironment(t *testing.T) {
 	cases := [][]string{
 		{"TERDUT_DATABASE_URL", "postgres://u:canary@h/db"},
+		{"TERDUT_DATABASE_URL", "postgres://u@h/db?password=canary"},
+		{"TERDUT_DATABASE_URL", "postgres://u@h/db?passfile=canary"},
+		{"TERDUT_DATABASE_URL", "mysql://canary@h/db"},
+		{"TERDUT_DATABASE_URL", "postgres://canary@h:p@ss/db"},
+		{"TERDUT_DATABASE_URL", "canary"},
 		{"TERDUT_STALE_AFTER", "canary"},
 		{"TERDUT_ARCHIVE_AFTER", "-1h"},
 		{"TERDUT_DEADMAN_TIMEOUT", "0s"},
