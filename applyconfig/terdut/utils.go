@@ -24,6 +24,8 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &terdutv1alpha1.AppliedSwitchApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("ChildRecord"):
 		return &terdutv1alpha1.ChildRecordApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("DatabaseClusterRef"):
+		return &terdutv1alpha1.DatabaseClusterRefApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("EscalationLevel"):
 		return &terdutv1alpha1.EscalationLevelApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("EscalationTarget"):
@@ -44,8 +46,12 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &terdutv1alpha1.ServerBootstrapApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("ServerDatabase"):
 		return &terdutv1alpha1.ServerDatabaseApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("ServerDatabaseStatus"):
+		return &terdutv1alpha1.ServerDatabaseStatusApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("ServerDeadman"):
 		return &terdutv1alpha1.ServerDeadmanApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("ServerEnvVar"):
+		return &terdutv1alpha1.ServerEnvVarApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("ServerExternal"):
 		return &terdutv1alpha1.ServerExternalApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("ServerImage"):
@@ -56,10 +62,18 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &terdutv1alpha1.ServerNotifyApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("ServerOIDC"):
 		return &terdutv1alpha1.ServerOIDCApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("ServerPod"):
+		return &terdutv1alpha1.ServerPodApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("ServerRef"):
 		return &terdutv1alpha1.ServerRefApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("ServerResources"):
+		return &terdutv1alpha1.ServerResourcesApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("ServerSweeper"):
 		return &terdutv1alpha1.ServerSweeperApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("ServerVolume"):
+		return &terdutv1alpha1.ServerVolumeApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("ServerVolumeMount"):
+		return &terdutv1alpha1.ServerVolumeMountApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("TeamOIDC"):
 		return &terdutv1alpha1.TeamOIDCApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("TerdutAlertSource"):

@@ -78,18 +78,6 @@ func serverGroups() []group {
 			},
 		},
 		{
-			kind: server, path: "spec.networking", says: "gatewayListener is not supported yet",
-			pass: []attempt{
-				create(set("spec.networking.gatewayListener", "")),
-				create(unset("spec.networking.gatewayListener")),
-				create(unset("spec.networking")),
-			},
-			fail: []attempt{
-				create(set("spec.networking.gatewayListener", "gateways/public/https")),
-				update(set("spec.networking.gatewayListener", "gateways/public")),
-			},
-		},
-		{
 			kind: server, path: "spec.oidc", says: "oidc.enabled needs",
 			pass: []attempt{
 				create(),

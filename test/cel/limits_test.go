@@ -47,6 +47,10 @@ func limitsOf(n node) []limit {
 		most := int(*schema.MaxItems)
 		add("Too many", []edit{set(at, items(n, most+1))}, set(at, items(n, most)))
 	}
+	if schema.MaxProperties != nil {
+		most := int(*schema.MaxProperties)
+		add("must have at most", []edit{set(at, properties(n, most+1))}, set(at, properties(n, most)))
+	}
 	if schema.MinItems != nil && *schema.MinItems > 0 {
 		add("at least", []edit{set(at, []any{})})
 	}
@@ -75,12 +79,28 @@ func items(n node, count int) []any {
 			if copied["username"] != nil {
 				copied["username"] = fmt.Sprintf("user-%d", index)
 			}
+			if keys := n.schema.XListMapKeys; len(keys) > 0 && index > 0 {
+				copied[keys[0]] = fmt.Sprintf("%v-%d", copied[keys[0]], index)
+			}
 			list = append(list, copied)
 		default:
 			Fail(fmt.Sprintf("cannot copy an item of %s %s", n.kind, n.path))
 		}
 	}
 	return list
+}
+
+// properties makes a map of that size out of a value in the base.
+func properties(n node, count int) fields {
+	first, isMap := lookup(base(n.kind), n.in()).(fields)
+	Expect(isMap && len(first) > 0).To(BeTrue(), "the base of %s has no entry in %s", n.kind, n.path)
+	all := make(fields, count)
+	for index := range count {
+		for _, value := range first {
+			all[fmt.Sprintf("example.com/key-%d", index)] = value
+		}
+	}
+	return all
 }
 
 var _ = Describe("Limits of the spec", Label(caseLabel), func() {
@@ -123,7 +143,12 @@ var _ = Describe("Limits of the spec", Label(caseLabel), func() {
 var excludedByOthers = map[string]bool{
 	"spec.database.postgresClusterRef":      true,
 	"spec.database.postgresClusterRef.name": true,
+	"spec.extraVolumeMounts[].subPathExpr":  true,
 }
+
+// ofKubernetes explains a type that Kubernetes defines and the API server checks once more when it is applied to the pod.
+// Its fields are those of the Kubernetes version that this was built with, with its bounds and list types and no others.
+const ofKubernetes = "a type of Kubernetes, bounded by the size of a request"
 
 // explanations are the places (beginnings of paths) without a limit of ours, each with the reason.
 var explanations = []struct{ path, why string }{
@@ -131,6 +156,18 @@ var explanations = []struct{ path, why string }{
 	{"kind", "set by Kubernetes and compared with the served kinds"},
 	{"metadata", "validated by Kubernetes"},
 	{"spec.allowedTeams.namespaces.selector.match", "a LabelSelector is a type of Kubernetes, bounded by the size of a request"},
+	{"spec.tolerations[].", ofKubernetes},
+	{"spec.affinity.", ofKubernetes},
+	{"spec.topologySpreadConstraints[].", ofKubernetes},
+	{"spec.podSecurityContext.", ofKubernetes},
+	{"spec.containerSecurityContext.", ofKubernetes},
+	{"spec.extraEnv[].valueFrom", ofKubernetes + "; excludes value"},
+	{"spec.extraVolumes[].configMap", ofKubernetes + "; excludes the other sources"},
+	{"spec.extraVolumes[].secret.", ofKubernetes},
+	{"spec.extraVolumes[].emptyDir", ofKubernetes + "; excludes the other sources"},
+	{"spec.extraVolumes[].persistentVolumeClaim", ofKubernetes + "; excludes the other sources"},
+	{"spec.extraVolumes[].projected", ofKubernetes + "; excludes the other sources"},
+	{"spec.extraVolumes[].csi", ofKubernetes + "; excludes the other sources"},
 }
 
 // explained is the reason why the node has no limit of ours, empty when it must have one.

@@ -17,7 +17,8 @@ const (
 	//
 	//	True:    Connected (pods that use it are ready), NotVerified
 	//	False:   SecretNotFound, SecretKeyMissing, CRDNotInstalled, ClusterNotFound,
-	//	         ClusterNotReady, DatabaseAmbiguous
+	//	         ClusterNotReady, DatabaseAmbiguous, DatabaseNotDeclared,
+	//	         DatabaseUserUnknown, NameConflict
 	ConditionDatabaseReady = "DatabaseReady"
 	// ConditionBootstrapped (TerdutServer): the operator has an accepted key.
 	//
@@ -77,6 +78,9 @@ const (
 	ReasonClusterNotReady   = "ClusterNotReady"
 	ReasonDatabaseAmbiguous = "DatabaseAmbiguous"
 
+	ReasonDatabaseNotDeclared = "DatabaseNotDeclared"
+	ReasonDatabaseUserUnknown = "DatabaseUserUnknown"
+
 	ReasonBootstrapped        = "Bootstrapped"
 	ReasonAdminKeyProvided    = "AdminKeyProvided"
 	ReasonAlreadyBootstrapped = "AlreadyBootstrapped"
@@ -128,4 +132,6 @@ const (
 	EventPruned         = "Pruned"
 	EventReleased       = "Released"
 	EventBootstrapped   = "Bootstrapped"
+
+	EventDatabasePasswordChanged = "DatabasePasswordChanged"
 )

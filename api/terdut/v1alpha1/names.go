@@ -27,6 +27,10 @@ const (
 	// holds: the server-side ID of the integration.
 	AnnotationIntegrationID = "terdut.ryuvia.com/integration-id"
 
+	// AnnotationDatabasePassword stands on the pods of a server with
+	// spec.database.restartOnRotation. It changes when the password does.
+	AnnotationDatabasePassword = "terdut.ryuvia.com/database-password-hmac"
+
 	// CredentialsKey is the key of the server's API key in a credentials Secret.
 	CredentialsKey = "key"
 
@@ -44,3 +48,8 @@ func CredentialsSecretName(server string) string { return server + "-operator-cr
 // WebhookSecretName is the Secret that holds url and key of the
 // TerdutAlertSource of that name.
 func WebhookSecretName(source string) string { return source + "-terdut-webhook" }
+
+// DatabaseHMACSecretName is the Secret that holds the key of the HMACs by which
+// the operator tells that the password of the database of the TerdutServer of
+// that name has changed.
+func DatabaseHMACSecretName(server string) string { return server + "-database-hmac" }

@@ -35,6 +35,8 @@ type TerdutServer struct {
 //
 // +kubebuilder:validation:XValidation:rule="has(self.external) || has(self.database)",message="database is required: name one by dsn or by reference, or set external for a server that is installed elsewhere"
 // +kubebuilder:validation:XValidation:rule="!has(self.external) || (!has(self.image) && !has(self.database) && !has(self.replicas))",message="external is a server that is installed elsewhere: remove image, database and replicas, or remove external"
+// +kubebuilder:validation:XValidation:rule="!has(self.external) || !(has(self.resources) || has(self.imagePullSecrets) || has(self.nodeSelector) || has(self.tolerations) || has(self.affinity) || has(self.topologySpreadConstraints) || has(self.priorityClassName) || has(self.podLabels) || has(self.podAnnotations) || has(self.extraEnv) || has(self.extraVolumes) || has(self.extraVolumeMounts) || has(self.podSecurityContext) || has(self.containerSecurityContext) || has(self.takeOver) || (has(self.networking) && has(self.networking.gatewayListener) && self.networking.gatewayListener != \"\"))",message="external is a server that is installed elsewhere: remove what shapes pods, takeOver and networking.gatewayListener, or remove external"
+// +kubebuilder:validation:XValidation:rule="!has(self.extraVolumeMounts) || self.extraVolumeMounts.all(m, has(self.extraVolumes) && self.extraVolumes.exists(v, v.name == m.name))",message="every one of extraVolumeMounts bears the name of one of extraVolumes: add the volume or correct the name"
 type TerdutServerSpec struct {
 	// external is a terdut-server that is installed elsewhere. Teams and what
 	// belongs to them work on it as on any other.
@@ -50,6 +52,16 @@ type TerdutServerSpec struct {
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=10
 	Replicas *int32 `json:"replicas,omitempty"`
+
+	ServerPod `json:",inline"`
+
+	// takeOver is Helm to take over the objects of a Helm release that bear the
+	// name of this TerdutServer: the Deployment, the Service and the HTTPRoute,
+	// and nothing else. They are kept, not made anew. Not set, an object of
+	// somebody else is left alone and reported. It may be removed once
+	// everything is taken over.
+	// +optional
+	TakeOver TakeOver `json:"takeOver,omitempty"`
 	// networking says how the server is reached.
 	// +optional
 	// +kubebuilder:default={}
@@ -87,13 +99,13 @@ type TerdutServerSpec struct {
 
 // ServerNetworking says how the server is reached.
 //
-// +kubebuilder:validation:XValidation:rule="!has(self.gatewayListener) || self.gatewayListener == \"\"",message="gatewayListener is not supported yet: leave it empty and route to the Service yourself"
+// +kubebuilder:validation:XValidation:rule="!has(self.gatewayListener) || self.gatewayListener == \"\" || (has(self.hostname) && self.hostname != \"\")",message="gatewayListener needs hostname, which is what the Gateway routes: set both"
 type ServerNetworking struct {
 	// hostname under which people reach the server, without scheme. It goes
 	// into the links that the server sends. Empty means: in the cluster only.
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
-	// +kubebuilder:validation:Pattern=`^([a-z0-9]([-a-z0-9.]*[a-z0-9])?)?$`
+	// +kubebuilder:validation:Pattern=`^([a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)*)?$`
 	Hostname string `json:"hostname,omitempty"`
 	// servicePort is the port of the Service and of the container. Default 8080.
 	// +optional
@@ -101,10 +113,13 @@ type ServerNetworking struct {
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=65535
 	ServicePort int32 `json:"servicePort,omitempty"`
-	// gatewayListener will name the Gateway that routes Hostname to the
-	// Service. For now it may only be empty.
+	// gatewayListener is the Gateway that routes hostname to the Service, as
+	// <namespace>/<gateway> or <namespace>/<gateway>/<section>. An HTTPRoute is
+	// made for it, once the server has an administrator: an empty server gives
+	// that role to the first caller. Empty means: no route.
 	// +optional
-	// +kubebuilder:validation:MaxLength=380
+	// +kubebuilder:validation:MaxLength=571
+	// +kubebuilder:validation:XValidation:rule="self == \"\" || self.matches('^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?/[a-z0-9]([-a-z0-9.]*[a-z0-9])?(/[a-z0-9]([-a-z0-9.]*[a-z0-9])?)?$')",message="gatewayListener reads <namespace>/<gateway> or <namespace>/<gateway>/<section>, such as gateways/public/https"
 	GatewayListener string `json:"gatewayListener,omitempty"`
 }
 
@@ -169,6 +184,9 @@ type TerdutServerStatus struct {
 	// for the server.
 	// +optional
 	OperatorCredentialsSecretRef *LocalRef `json:"operatorCredentialsSecretRef,omitempty"`
+	// database is what the operator remembers of the database's password.
+	// +optional
+	Database *ServerDatabaseStatus `json:"database,omitempty"`
 	// attachedTeams counts the TerdutTeams that hold a team on this server.
 	// +optional
 	AttachedTeams int32 `json:"attachedTeams"`

@@ -15,12 +15,27 @@ type ServerDatabaseApplyConfiguration struct {
 	// text, so it may not carry a password: that goes into passwordSecretRef.
 	DSN *string `json:"dsn,omitempty"`
 	// passwordSecretRef is the password of the DSN's user, in the server's
-	// namespace. Its key is "password" when empty.
+	// namespace. Its key is "password" when empty. Every byte of the value
+	// counts, a line break at its end as well.
 	PasswordSecretRef *SecretKeyRefApplyConfiguration `json:"passwordSecretRef,omitempty"`
 	// postgresClusterRef names a postgresql.acid.zalan.do object in the
-	// server's namespace that has one database and one owner of it. Host,
-	// user, database and password are read from it.
-	PostgresClusterRef *LocalRefApplyConfiguration `json:"postgresClusterRef,omitempty"`
+	// server's namespace. Host, user, database and password are read from it.
+	PostgresClusterRef *DatabaseClusterRefApplyConfiguration `json:"postgresClusterRef,omitempty"`
+	// cnpgClusterRef names a clusters.postgresql.cnpg.io object in the server's
+	// namespace. Host, user, database and password are read from it.
+	CNPGClusterRef *DatabaseClusterRefApplyConfiguration `json:"cnpgClusterRef,omitempty"`
+	// sslMode of the connection to a cluster that is named by reference;
+	// require when empty. A DSN says it itself.
+	SSLMode *string `json:"sslMode,omitempty"`
+	// caSecretRef is the certificate authority that the database's certificate
+	// is checked against, mounted into the pod. Its key is "ca.crt" when empty.
+	// With cnpgClusterRef and sslMode verify-ca or verify-full it is the
+	// cluster's own, <cluster>-ca, when not set.
+	CASecretRef *SecretKeyRefApplyConfiguration `json:"caSecretRef,omitempty"`
+	// restartOnRotation restarts the pods when the database's password changes.
+	// Default false: the change is reported, and the pods are yours to restart.
+	// Turning it on or off restarts them once.
+	RestartOnRotation *bool `json:"restartOnRotation,omitempty"`
 }
 
 // ServerDatabaseApplyConfiguration constructs a declarative configuration of the ServerDatabase type for use with
@@ -48,7 +63,39 @@ func (b *ServerDatabaseApplyConfiguration) WithPasswordSecretRef(value *SecretKe
 // WithPostgresClusterRef sets the PostgresClusterRef field in the declarative configuration to the given value
 // and returns the receiver, so that objects can be built by chaining "With" function invocations.
 // If called multiple times, the PostgresClusterRef field is set to the value of the last call.
-func (b *ServerDatabaseApplyConfiguration) WithPostgresClusterRef(value *LocalRefApplyConfiguration) *ServerDatabaseApplyConfiguration {
+func (b *ServerDatabaseApplyConfiguration) WithPostgresClusterRef(value *DatabaseClusterRefApplyConfiguration) *ServerDatabaseApplyConfiguration {
 	b.PostgresClusterRef = value
+	return b
+}
+
+// WithCNPGClusterRef sets the CNPGClusterRef field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the CNPGClusterRef field is set to the value of the last call.
+func (b *ServerDatabaseApplyConfiguration) WithCNPGClusterRef(value *DatabaseClusterRefApplyConfiguration) *ServerDatabaseApplyConfiguration {
+	b.CNPGClusterRef = value
+	return b
+}
+
+// WithSSLMode sets the SSLMode field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the SSLMode field is set to the value of the last call.
+func (b *ServerDatabaseApplyConfiguration) WithSSLMode(value string) *ServerDatabaseApplyConfiguration {
+	b.SSLMode = &value
+	return b
+}
+
+// WithCASecretRef sets the CASecretRef field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the CASecretRef field is set to the value of the last call.
+func (b *ServerDatabaseApplyConfiguration) WithCASecretRef(value *SecretKeyRefApplyConfiguration) *ServerDatabaseApplyConfiguration {
+	b.CASecretRef = value
+	return b
+}
+
+// WithRestartOnRotation sets the RestartOnRotation field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the RestartOnRotation field is set to the value of the last call.
+func (b *ServerDatabaseApplyConfiguration) WithRestartOnRotation(value bool) *ServerDatabaseApplyConfiguration {
+	b.RestartOnRotation = &value
 	return b
 }

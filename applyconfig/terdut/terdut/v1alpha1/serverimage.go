@@ -2,6 +2,10 @@
 
 package v1alpha1
 
+import (
+	terdutv1alpha1 "git.ryuvia.com/niklas/terdut-operator/api/terdut/v1alpha1"
+)
+
 // ServerImageApplyConfiguration represents a declarative configuration of the ServerImage type for use
 // with apply.
 //
@@ -11,6 +15,12 @@ type ServerImageApplyConfiguration struct {
 	Repository *string `json:"repository,omitempty"`
 	// tag of the image; v0.9.3 when empty.
 	Tag *string `json:"tag,omitempty"`
+	// digest of the image, sha256: and 64 hexadecimal digits. With it the tag
+	// only informs people: the pod runs this very image.
+	Digest *string `json:"digest,omitempty"`
+	// pullPolicy is Always, IfNotPresent or Never. When not set, Kubernetes
+	// decides: Always for the tag latest, otherwise IfNotPresent.
+	PullPolicy *terdutv1alpha1.PullPolicy `json:"pullPolicy,omitempty"`
 }
 
 // ServerImageApplyConfiguration constructs a declarative configuration of the ServerImage type for use with
@@ -32,5 +42,21 @@ func (b *ServerImageApplyConfiguration) WithRepository(value string) *ServerImag
 // If called multiple times, the Tag field is set to the value of the last call.
 func (b *ServerImageApplyConfiguration) WithTag(value string) *ServerImageApplyConfiguration {
 	b.Tag = &value
+	return b
+}
+
+// WithDigest sets the Digest field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Digest field is set to the value of the last call.
+func (b *ServerImageApplyConfiguration) WithDigest(value string) *ServerImageApplyConfiguration {
+	b.Digest = &value
+	return b
+}
+
+// WithPullPolicy sets the PullPolicy field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the PullPolicy field is set to the value of the last call.
+func (b *ServerImageApplyConfiguration) WithPullPolicy(value terdutv1alpha1.PullPolicy) *ServerImageApplyConfiguration {
+	b.PullPolicy = &value
 	return b
 }

@@ -12,8 +12,10 @@ type ServerNetworkingApplyConfiguration struct {
 	Hostname *string `json:"hostname,omitempty"`
 	// servicePort is the port of the Service and of the container. Default 8080.
 	ServicePort *int32 `json:"servicePort,omitempty"`
-	// gatewayListener will name the Gateway that routes Hostname to the
-	// Service. For now it may only be empty.
+	// gatewayListener is the Gateway that routes hostname to the Service, as
+	// <namespace>/<gateway> or <namespace>/<gateway>/<section>. An HTTPRoute is
+	// made for it, once the server has an administrator: an empty server gives
+	// that role to the first caller. Empty means: no route.
 	GatewayListener *string `json:"gatewayListener,omitempty"`
 }
 

@@ -2,6 +2,11 @@
 
 package v1alpha1
 
+import (
+	terdutv1alpha1 "git.ryuvia.com/niklas/terdut-operator/api/terdut/v1alpha1"
+	v1 "k8s.io/api/core/v1"
+)
+
 // TerdutServerSpecApplyConfiguration represents a declarative configuration of the TerdutServerSpec type for use
 // with apply.
 //
@@ -15,7 +20,14 @@ type TerdutServerSpecApplyConfiguration struct {
 	// replicas of the Deployment; 1 when not set. terdut-server is not tested
 	// for more than one: with two, two sweepers and two notifiers run on one
 	// database.
-	Replicas *int32 `json:"replicas,omitempty"`
+	Replicas                    *int32 `json:"replicas,omitempty"`
+	ServerPodApplyConfiguration `json:""`
+	// takeOver is Helm to take over the objects of a Helm release that bear the
+	// name of this TerdutServer: the Deployment, the Service and the HTTPRoute,
+	// and nothing else. They are kept, not made anew. Not set, an object of
+	// somebody else is left alone and reported. It may be removed once
+	// everything is taken over.
+	TakeOver *terdutv1alpha1.TakeOver `json:"takeOver,omitempty"`
 	// networking says how the server is reached.
 	Networking *ServerNetworkingApplyConfiguration `json:"networking,omitempty"`
 	// database that the server keeps its state in. The operator provisions
@@ -66,6 +78,168 @@ func (b *TerdutServerSpecApplyConfiguration) WithImage(value *ServerImageApplyCo
 // If called multiple times, the Replicas field is set to the value of the last call.
 func (b *TerdutServerSpecApplyConfiguration) WithReplicas(value int32) *TerdutServerSpecApplyConfiguration {
 	b.Replicas = &value
+	return b
+}
+
+// WithResources sets the Resources field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Resources field is set to the value of the last call.
+func (b *TerdutServerSpecApplyConfiguration) WithResources(value *ServerResourcesApplyConfiguration) *TerdutServerSpecApplyConfiguration {
+	b.ServerPodApplyConfiguration.Resources = value
+	return b
+}
+
+// WithImagePullSecrets adds the given value to the ImagePullSecrets field in the declarative configuration
+// and returns the receiver, so that objects can be build by chaining "With" function invocations.
+// If called multiple times, values provided by each call will be appended to the ImagePullSecrets field.
+func (b *TerdutServerSpecApplyConfiguration) WithImagePullSecrets(values ...*LocalRefApplyConfiguration) *TerdutServerSpecApplyConfiguration {
+	for i := range values {
+		if values[i] == nil {
+			panic("nil value passed to WithImagePullSecrets")
+		}
+		b.ServerPodApplyConfiguration.ImagePullSecrets = append(b.ServerPodApplyConfiguration.ImagePullSecrets, *values[i])
+	}
+	return b
+}
+
+// WithNodeSelector puts the entries into the NodeSelector field in the declarative configuration
+// and returns the receiver, so that objects can be build by chaining "With" function invocations.
+// If called multiple times, the entries provided by each call will be put on the NodeSelector field,
+// overwriting an existing map entries in NodeSelector field with the same key.
+func (b *TerdutServerSpecApplyConfiguration) WithNodeSelector(entries map[string]terdutv1alpha1.LabelValue) *TerdutServerSpecApplyConfiguration {
+	if b.ServerPodApplyConfiguration.NodeSelector == nil && len(entries) > 0 {
+		b.ServerPodApplyConfiguration.NodeSelector = make(map[string]terdutv1alpha1.LabelValue, len(entries))
+	}
+	for k, v := range entries {
+		b.ServerPodApplyConfiguration.NodeSelector[k] = v
+	}
+	return b
+}
+
+// WithTolerations adds the given value to the Tolerations field in the declarative configuration
+// and returns the receiver, so that objects can be build by chaining "With" function invocations.
+// If called multiple times, values provided by each call will be appended to the Tolerations field.
+func (b *TerdutServerSpecApplyConfiguration) WithTolerations(values ...v1.Toleration) *TerdutServerSpecApplyConfiguration {
+	for i := range values {
+		b.ServerPodApplyConfiguration.Tolerations = append(b.ServerPodApplyConfiguration.Tolerations, values[i])
+	}
+	return b
+}
+
+// WithAffinity sets the Affinity field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Affinity field is set to the value of the last call.
+func (b *TerdutServerSpecApplyConfiguration) WithAffinity(value v1.Affinity) *TerdutServerSpecApplyConfiguration {
+	b.ServerPodApplyConfiguration.Affinity = &value
+	return b
+}
+
+// WithTopologySpreadConstraints adds the given value to the TopologySpreadConstraints field in the declarative configuration
+// and returns the receiver, so that objects can be build by chaining "With" function invocations.
+// If called multiple times, values provided by each call will be appended to the TopologySpreadConstraints field.
+func (b *TerdutServerSpecApplyConfiguration) WithTopologySpreadConstraints(values ...v1.TopologySpreadConstraint) *TerdutServerSpecApplyConfiguration {
+	for i := range values {
+		b.ServerPodApplyConfiguration.TopologySpreadConstraints = append(b.ServerPodApplyConfiguration.TopologySpreadConstraints, values[i])
+	}
+	return b
+}
+
+// WithPriorityClassName sets the PriorityClassName field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the PriorityClassName field is set to the value of the last call.
+func (b *TerdutServerSpecApplyConfiguration) WithPriorityClassName(value string) *TerdutServerSpecApplyConfiguration {
+	b.ServerPodApplyConfiguration.PriorityClassName = &value
+	return b
+}
+
+// WithPodLabels puts the entries into the PodLabels field in the declarative configuration
+// and returns the receiver, so that objects can be build by chaining "With" function invocations.
+// If called multiple times, the entries provided by each call will be put on the PodLabels field,
+// overwriting an existing map entries in PodLabels field with the same key.
+func (b *TerdutServerSpecApplyConfiguration) WithPodLabels(entries map[string]terdutv1alpha1.LabelValue) *TerdutServerSpecApplyConfiguration {
+	if b.ServerPodApplyConfiguration.PodLabels == nil && len(entries) > 0 {
+		b.ServerPodApplyConfiguration.PodLabels = make(map[string]terdutv1alpha1.LabelValue, len(entries))
+	}
+	for k, v := range entries {
+		b.ServerPodApplyConfiguration.PodLabels[k] = v
+	}
+	return b
+}
+
+// WithPodAnnotations puts the entries into the PodAnnotations field in the declarative configuration
+// and returns the receiver, so that objects can be build by chaining "With" function invocations.
+// If called multiple times, the entries provided by each call will be put on the PodAnnotations field,
+// overwriting an existing map entries in PodAnnotations field with the same key.
+func (b *TerdutServerSpecApplyConfiguration) WithPodAnnotations(entries map[string]terdutv1alpha1.AnnotationValue) *TerdutServerSpecApplyConfiguration {
+	if b.ServerPodApplyConfiguration.PodAnnotations == nil && len(entries) > 0 {
+		b.ServerPodApplyConfiguration.PodAnnotations = make(map[string]terdutv1alpha1.AnnotationValue, len(entries))
+	}
+	for k, v := range entries {
+		b.ServerPodApplyConfiguration.PodAnnotations[k] = v
+	}
+	return b
+}
+
+// WithExtraEnv adds the given value to the ExtraEnv field in the declarative configuration
+// and returns the receiver, so that objects can be build by chaining "With" function invocations.
+// If called multiple times, values provided by each call will be appended to the ExtraEnv field.
+func (b *TerdutServerSpecApplyConfiguration) WithExtraEnv(values ...*ServerEnvVarApplyConfiguration) *TerdutServerSpecApplyConfiguration {
+	for i := range values {
+		if values[i] == nil {
+			panic("nil value passed to WithExtraEnv")
+		}
+		b.ServerPodApplyConfiguration.ExtraEnv = append(b.ServerPodApplyConfiguration.ExtraEnv, *values[i])
+	}
+	return b
+}
+
+// WithExtraVolumes adds the given value to the ExtraVolumes field in the declarative configuration
+// and returns the receiver, so that objects can be build by chaining "With" function invocations.
+// If called multiple times, values provided by each call will be appended to the ExtraVolumes field.
+func (b *TerdutServerSpecApplyConfiguration) WithExtraVolumes(values ...*ServerVolumeApplyConfiguration) *TerdutServerSpecApplyConfiguration {
+	for i := range values {
+		if values[i] == nil {
+			panic("nil value passed to WithExtraVolumes")
+		}
+		b.ServerPodApplyConfiguration.ExtraVolumes = append(b.ServerPodApplyConfiguration.ExtraVolumes, *values[i])
+	}
+	return b
+}
+
+// WithExtraVolumeMounts adds the given value to the ExtraVolumeMounts field in the declarative configuration
+// and returns the receiver, so that objects can be build by chaining "With" function invocations.
+// If called multiple times, values provided by each call will be appended to the ExtraVolumeMounts field.
+func (b *TerdutServerSpecApplyConfiguration) WithExtraVolumeMounts(values ...*ServerVolumeMountApplyConfiguration) *TerdutServerSpecApplyConfiguration {
+	for i := range values {
+		if values[i] == nil {
+			panic("nil value passed to WithExtraVolumeMounts")
+		}
+		b.ServerPodApplyConfiguration.ExtraVolumeMounts = append(b.ServerPodApplyConfiguration.ExtraVolumeMounts, *values[i])
+	}
+	return b
+}
+
+// WithPodSecurityContext sets the PodSecurityContext field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the PodSecurityContext field is set to the value of the last call.
+func (b *TerdutServerSpecApplyConfiguration) WithPodSecurityContext(value v1.PodSecurityContext) *TerdutServerSpecApplyConfiguration {
+	b.ServerPodApplyConfiguration.PodSecurityContext = &value
+	return b
+}
+
+// WithContainerSecurityContext sets the ContainerSecurityContext field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the ContainerSecurityContext field is set to the value of the last call.
+func (b *TerdutServerSpecApplyConfiguration) WithContainerSecurityContext(value v1.SecurityContext) *TerdutServerSpecApplyConfiguration {
+	b.ServerPodApplyConfiguration.ContainerSecurityContext = &value
+	return b
+}
+
+// WithTakeOver sets the TakeOver field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the TakeOver field is set to the value of the last call.
+func (b *TerdutServerSpecApplyConfiguration) WithTakeOver(value terdutv1alpha1.TakeOver) *TerdutServerSpecApplyConfiguration {
+	b.TakeOver = &value
 	return b
 }
 

@@ -22,6 +22,8 @@ type TerdutServerStatusApplyConfiguration struct {
 	// operatorCredentialsSecretRef is the Secret that holds the operator's key
 	// for the server.
 	OperatorCredentialsSecretRef *LocalRefApplyConfiguration `json:"operatorCredentialsSecretRef,omitempty"`
+	// database is what the operator remembers of the database's password.
+	Database *ServerDatabaseStatusApplyConfiguration `json:"database,omitempty"`
 	// attachedTeams counts the TerdutTeams that hold a team on this server.
 	AttachedTeams *int32 `json:"attachedTeams,omitempty"`
 	// children are the objects that the operator made for this server. What is
@@ -69,6 +71,14 @@ func (b *TerdutServerStatusApplyConfiguration) WithServiceName(value string) *Te
 // If called multiple times, the OperatorCredentialsSecretRef field is set to the value of the last call.
 func (b *TerdutServerStatusApplyConfiguration) WithOperatorCredentialsSecretRef(value *LocalRefApplyConfiguration) *TerdutServerStatusApplyConfiguration {
 	b.OperatorCredentialsSecretRef = value
+	return b
+}
+
+// WithDatabase sets the Database field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Database field is set to the value of the last call.
+func (b *TerdutServerStatusApplyConfiguration) WithDatabase(value *ServerDatabaseStatusApplyConfiguration) *TerdutServerStatusApplyConfiguration {
+	b.Database = value
 	return b
 }
 
