@@ -32,7 +32,7 @@ const (
 // character U+0000 in strings.
 const schema = `
 CREATE TABLE IF NOT EXISTS refserver_state (
-	only     boolean     PRIMARY KEY DEFAULT true CHECK (only),
+	slot     integer     PRIMARY KEY DEFAULT 1 CHECK (slot = 1),
 	revision uuid        NOT NULL,
 	saved_at timestamptz NOT NULL DEFAULT now(),
 	state    json        NOT NULL
@@ -166,7 +166,7 @@ func save(ctx context.Context, tx pgx.Tx, revision string, state []byte) (string
 	var next string
 	err := tx.QueryRow(ctx, `
 		INSERT INTO refserver_state (revision, state) VALUES (gen_random_uuid(), $2::text::json)
-		ON CONFLICT (only) DO UPDATE SET revision = excluded.revision, saved_at = now(), state = excluded.state
+		ON CONFLICT (slot) DO UPDATE SET revision = excluded.revision, saved_at = now(), state = excluded.state
 		WHERE refserver_state.revision::text = $1
 		RETURNING revision::text`, revision, string(state)).Scan(&next)
 	if errors.Is(err, pgx.ErrNoRows) {
