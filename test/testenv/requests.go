@@ -1,6 +1,8 @@
 package testenv
 
 import (
+	"bytes"
+	"io"
 	"net/http"
 	"slices"
 	"strings"
@@ -54,7 +56,7 @@ func (r *Requests) wrap(next http.RoundTripper) http.RoundTripper {
 		resp, err := next.RoundTrip(req)
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		if err == nil && resp.StatusCode == http.StatusForbidden && !terminating(req) {
+		if err == nil && resp.StatusCode == http.StatusForbidden && byRole(resp) {
 			r.forbidden = append(r.forbidden, what)
 		}
 		switch {
@@ -70,10 +72,13 @@ func (r *Requests) wrap(next http.RoundTripper) http.RoundTripper {
 	})
 }
 
-// terminating tells the one 403 that says nothing of the role: nothing can be
-// created in a namespace that is being deleted, an Event neither.
-func terminating(req *http.Request) bool {
-	return req.Method == http.MethodPost && strings.Contains(req.URL.Path, "/events")
+// byRole tells a 403 of the authorizer from one of admission, such as that of a
+// namespace that is being deleted. The body can be read again afterwards.
+func byRole(resp *http.Response) bool {
+	body, err := io.ReadAll(resp.Body)
+	_ = resp.Body.Close() // it was read, as far as it came
+	resp.Body = io.NopCloser(bytes.NewReader(body))
+	return err != nil || bytes.Contains(body, []byte("cannot "))
 }
 
 type roundTripper func(*http.Request) (*http.Response, error)

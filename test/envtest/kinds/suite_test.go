@@ -20,7 +20,7 @@ const (
 	resync = time.Second
 	// patience is how long something may take that takes no time on an idle
 	// machine.
-	patience = 30 * time.Second
+	patience = 20 * time.Second
 	poll     = 50 * time.Millisecond
 )
 

@@ -1,0 +1,111 @@
+package kinds_test
+
+import (
+	"context"
+	"net/http"
+	"strconv"
+	"strings"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	v1alpha1 "git.ryuvia.com/niklas/terdut-operator/api/terdut/v1alpha1"
+)
+
+func itoa(n int64) string { return strconv.FormatInt(n, 10) }
+
+// webhook is the Secret of a source.
+func webhook(ctx context.Context, s *v1alpha1.TerdutAlertSource) *corev1.Secret {
+	GinkgoHelper()
+	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: s.Namespace, Name: v1alpha1.WebhookSecretName(s.Name)}}
+	if err := read(ctx, secret); err != nil {
+		return &corev1.Secret{}
+	}
+	return secret
+}
+
+// post sends an alert to a webhook address, as Alertmanager would.
+func post(address string) int {
+	GinkgoHelper()
+	body := `{"version":"4","groupKey":"g","status":"firing","receiver":"r","groupLabels":{},"commonLabels":{},` +
+		`"commonAnnotations":{},"externalURL":"http://alertmanager","truncatedAlerts":0,"alerts":[]}`
+	req, err := http.NewRequest(http.MethodPost, address, strings.NewReader(body))
+	Expect(err).NotTo(HaveOccurred())
+	req.Header.Set("Content-Type", "application/json")
+	resp, err := env.Network.RoundTrip(req)
+	Expect(err).NotTo(HaveOccurred())
+	Expect(resp.Body.Close()).To(Succeed())
+	return resp.StatusCode
+}
+
+var _ = Describe("the webhook Secret", func() {
+	It("holds the exact bytes of a key that works, and belongs to its source", func(ctx SpecContext) {
+		i := newInstall(ctx)
+		a := i.full(ctx)
+		secret := webhook(ctx, a.source)
+		Expect(secret.Data).To(HaveLen(3))
+		key := string(secret.Data["key"])
+		Expect(key).To(MatchRegexp(`^[0-9a-f]{64}$`))
+		Expect(i.peer.IntegrationID(key)).To(Equal(a.source.Status.IntegrationID))
+		base := "http://terdut." + i.platform + ".svc:8080/"
+		Expect(string(secret.Data["internalURL"])).To(HavePrefix(base))
+		Expect(string(secret.Data["url"])).To(Equal(string(secret.Data["internalURL"])))
+		Expect(post(string(secret.Data["url"]))).To(BeNumerically("<", 300))
+		Expect(metav1.IsControlledBy(secret, a.source)).To(BeTrue())
+		Expect(secret.Annotations).To(HaveKeyWithValue(v1alpha1.AnnotationIntegrationID, itoa(a.source.Status.IntegrationID)))
+		Expect(secret.Labels).To(HaveKeyWithValue(v1alpha1.LabelManagedBy, v1alpha1.ManagedBy))
+	})
+
+	It("is never written over a stranger's", func(ctx SpecContext) {
+		i := newInstall(ctx)
+		team := i.readyTeam(ctx, "Payments")
+		stranger := &corev1.Secret{
+			ObjectMeta: metav1.ObjectMeta{Namespace: i.tenant, Name: "alerts-terdut-webhook"}, Data: map[string][]byte{"key": []byte("mine")},
+		}
+		create(ctx, stranger)
+		version := stranger.ResourceVersion
+		i.peer.ResetRequests()
+		s := source(team, "alerts")
+		create(ctx, s)
+		eventuallyTold(ctx, s, v1alpha1.ConditionReady, "False NameConflict")
+		Expect(told(ctx, s, v1alpha1.ConditionStalled)()).To(Equal("True NameConflict"))
+		Expect(message(s, v1alpha1.ConditionReady)).To(ContainSubstring("alerts-terdut-webhook"))
+		Expect(i.peer.Calls("POST")).To(BeEmpty())
+		Expect(read(ctx, stranger)).To(Succeed())
+		Expect(stranger.ResourceVersion).To(Equal(version))
+
+		By("going on when it is gone")
+		remove(ctx, stranger)
+		eventuallyReady(ctx, s)
+		Expect(i.peer.IntegrationID(string(webhook(ctx, s).Data["key"]))).To(Equal(s.Status.IntegrationID))
+	})
+
+	It("gets a new key when it is lost, and the old one works until the grace ends", func(ctx SpecContext) {
+		i := newInstall(ctx)
+		a := i.full(ctx)
+		old, oldID := webhook(ctx, a.source), a.source.Status.IntegrationID
+		remove(ctx, old)
+		Eventually(func() string { return string(webhook(ctx, a.source).Data["key"]) }).Should(And(
+			HaveLen(64), Not(Equal(string(old.Data["key"])))))
+		Eventually(func(g Gomega) {
+			g.Expect(read(ctx, a.source)).To(Succeed())
+			g.Expect(a.source.Status.IntegrationID).NotTo(Equal(oldID))
+			g.Expect(a.source.Status.Retiring).To(ConsistOf(HaveField("ID", oldID)))
+		}).Should(Succeed())
+		eventuallyReady(ctx, a.source)
+		Expect(i.peer.Integrations(a.team.Status.TeamID)).To(ConsistOf(
+			And(HaveField("ID", a.source.Status.IntegrationID), HaveField("Name", "alerts")),
+			And(HaveField("ID", oldID), HaveField("Name", "alerts-retired-"+itoa(oldID))),
+		))
+		Expect(post(string(old.Data["url"]))).To(BeNumerically("<", 300))
+		Expect(post(string(webhook(ctx, a.source).Data["url"]))).To(BeNumerically("<", 300))
+		eventuallyEvent(ctx, a.source, HavePrefix("Warning Recreated"))
+
+		By("deleting both with the source")
+		remove(ctx, a.source)
+		eventuallyGone(ctx, a.source, old)
+		Expect(i.peer.Integrations(a.team.Status.TeamID)).To(BeEmpty())
+	})
+})

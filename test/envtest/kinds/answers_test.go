@@ -1,0 +1,76 @@
+package kinds_test
+
+import (
+	"net/http"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	"k8s.io/apimachinery/pkg/api/meta"
+
+	v1alpha1 "git.ryuvia.com/niklas/terdut-operator/api/terdut/v1alpha1"
+	"git.ryuvia.com/niklas/terdut-operator/test/refserver"
+	"git.ryuvia.com/niklas/terdut-operator/test/refserver/model"
+)
+
+// peerSwitch makes a switch as a person would.
+func peerSwitch(i *install, team int64, name, matcher string) {
+	GinkgoHelper()
+	_, err := i.peer.Model().CreateSwitch(team, model.Switch{Name: name, Matcher: matcher, TimeoutText: "15m", Severity: "critical"})
+	Expect(err).NotTo(HaveOccurred())
+}
+
+var _ = Describe("an answer that proves nothing", func() {
+	DescribeTable("leads to no call that makes or deletes, and to one write when it is over",
+		func(ctx SpecContext, fault refserver.Fault, reason string) {
+			i := newInstall(ctx)
+			a := i.full(ctx)
+			i.peer.SetFault(func(r *http.Request, route string) refserver.Fault {
+				// The server's own key is asked about elsewhere.
+				if route == "GET /api/me" || route == "GET /healthz" {
+					return nil
+				}
+				return fault
+			})
+			i.peer.ResetRequests()
+			for _, o := range a.objects {
+				eventuallyTold(ctx, o, v1alpha1.ConditionSynced, "Unknown "+reason)
+				Expect(told(ctx, o, v1alpha1.ConditionReady)()).To(Equal("True Ready"), "%T", o)
+			}
+			before := versionsOf(a.objects)
+			Consistently(func() map[string]string {
+				for _, o := range a.objects {
+					Expect(read(ctx, o)).To(Succeed())
+				}
+				return versionsOf(a.objects)
+			}, 2*resync).Should(Equal(before), "the same answer again is no news")
+			Expect(i.peer.Calls("POST", "DELETE", "PUT", "PATCH")).To(BeEmpty())
+
+			i.peer.SetFault(nil)
+			env.Requests.Reset()
+			for _, o := range a.objects {
+				eventuallyTold(ctx, o, v1alpha1.ConditionSynced, "True InSync")
+			}
+			writes := 0
+			for _, w := range env.Requests.Writes() {
+				for _, o := range a.objects {
+					if hasSuffix(w, o) {
+						writes++
+					}
+				}
+			}
+			Expect(writes).To(Equal(len(a.objects)), "one write for each")
+			Expect(i.peer.Calls("POST", "DELETE", "PUT", "PATCH")).To(BeEmpty())
+			for _, o := range a.objects {
+				Expect(meta.IsStatusConditionTrue(conditions(o), v1alpha1.ConditionReady)).To(BeTrue())
+			}
+		},
+		Entry("a page", refserver.Answer(200, "text/html", "<html>hello</html>"), "UnexpectedAnswer"),
+		Entry("an empty list", refserver.Answer(200, "application/json", "[]"), "UnexpectedAnswer"),
+		Entry("null", refserver.Answer(200, "application/json", "null"), "UnexpectedAnswer"),
+		Entry("half an answer", refserver.Fault(refserver.Truncate), "UnexpectedAnswer"),
+		Entry("a missing route", refserver.Answer(404, "text/plain", "404 page not found"), "RouteMissing"),
+		Entry("a 500", refserver.JSONError(500, "internal error"), "ServerUnreachable"),
+		Entry("a 401", refserver.JSONError(401, "unauthorized"), "CredentialRejected"),
+		Entry("a closed connection", refserver.Fault(refserver.Drop), "ServerUnreachable"),
+	)
+})
