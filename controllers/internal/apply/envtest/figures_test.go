@@ -29,7 +29,7 @@ var _ = ReportAfterSuite("figures", func(report Report) {
 			passed++
 		}
 	}
-	if total == 0 || takeoverDeleted < 0 {
+	if len(report.SuiteConfig.FocusStrings)+len(report.SuiteConfig.SkipStrings) > 0 || takeoverDeleted < 0 {
 		// A part of the suite: the figures of the whole stay.
 		return
 	}

@@ -8,6 +8,7 @@ import (
 	"os"
 	"sync"
 	"testing"
+	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -105,12 +106,20 @@ type roundTripper func(*http.Request) (*http.Response, error)
 
 func (f roundTripper) RoundTrip(request *http.Request) (*http.Response, error) { return f(request) }
 
+// patience is how long something may take that takes no time on an idle machine.
+const patience = 60 * time.Second
+
 // newOwner makes an owner in a namespace of its own.
 func newOwner(ctx context.Context) *corev1.ConfigMap {
 	GinkgoHelper()
+	return ownerIn(ctx, admin)
+}
+
+func ownerIn(ctx context.Context, cluster client.Client) *corev1.ConfigMap {
+	GinkgoHelper()
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "apply-"}}
-	Expect(admin.Create(ctx, namespace)).To(Succeed())
+	Expect(cluster.Create(ctx, namespace)).To(Succeed())
 	owner := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace.Name, Name: "owner"}}
-	Expect(admin.Create(ctx, owner)).To(Succeed())
+	Expect(cluster.Create(ctx, owner)).To(Succeed())
 	return owner
 }
