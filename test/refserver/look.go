@@ -6,7 +6,8 @@ import (
 	"git.ryuvia.com/niklas/terdut-operator/test/refserver/model"
 )
 
-// The methods here look at the state, and change it, without the wire: for tests.
+// The methods here look at the state, and change it, without the wire: for tests. Where several servers share a store they
+// look at what this one last saw; Model().Refresh brings that up to date.
 
 // Model gives everything else that can be done without the wire.
 func (s *Server) Model() *model.Model { return s.model }

@@ -72,6 +72,8 @@ func Open(ctx context.Context, dsn string) (*Store, error) {
 		return nil, fmt.Errorf("database: read the DSN: %w", line(err))
 	}
 	config.MaxConns = connections
+	// A database that restarts breaks all connections at once; unasked, each would cost a request.
+	config.ShouldPing = func(context.Context, pgxpool.ShouldPingParams) bool { return true }
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	pool, err := pgxpool.NewWithConfig(ctx, config)
