@@ -1,6 +1,9 @@
 package status
 
 import (
+	"fmt"
+	"hash/fnv"
+
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -74,6 +77,16 @@ func Emit(recorder events.EventRecorder, obj runtime.Object, list ...Event) {
 		if e.Warning {
 			kind = corev1.EventTypeWarning
 		}
-		recorder.Eventf(obj, nil, kind, e.Reason, "Reconcile", "%s", truncate(e.Message))
+		message := truncate(e.Message)
+		recorder.Eventf(obj, apart(message), kind, e.Reason, "Reconcile", "%s", message)
 	}
+}
+
+// apart keeps Events with different messages apart. The recorder makes a series
+// of those that agree in everything but the message, and shows the first one's:
+// the second of two drifts would be told with the fields of the first.
+func apart(message string) *corev1.ObjectReference {
+	sum := fnv.New32a()
+	_, _ = sum.Write([]byte(message)) // a hash never fails to be written to
+	return &corev1.ObjectReference{FieldPath: fmt.Sprintf("message-%08x", sum.Sum32())}
 }
