@@ -12,8 +12,9 @@ import (
 	"syscall"
 )
 
-// debian is where Debian keeps the programs of each version; it puts neither initdb nor postgres into PATH.
-const debian = "/usr/lib/postgresql"
+// debian is where Debian keeps the programs of each version; it puts neither initdb nor postgres into PATH. Tests of this
+// package hide it.
+var debian = "/usr/lib/postgresql"
 
 // serviceUser is who runs the server when the caller is root. Packages create it.
 const serviceUser = "postgres"
