@@ -38,7 +38,7 @@ func ServerOf(team *v1alpha1.TerdutTeam) types.NamespacedName {
 // its own namespace.
 func SecretsOf(server *v1alpha1.TerdutServer) []string {
 	spec := &server.Spec
-	named := []*v1alpha1.SecretKeyRef{spec.Database.PasswordSecretRef}
+	named := []*v1alpha1.SecretKeyRef{spec.Database.PasswordSecretRef, spec.Database.CASecretRef}
 	if spec.Notify != nil {
 		named = append(named, spec.Notify.TokenSecretRef)
 	}

@@ -2,146 +2,120 @@ package server
 
 import (
 	"context"
-	"fmt"
-	"maps"
-	"net"
-	"net/url"
-	"slices"
-	"strings"
-	"time"
+	"errors"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1alpha1 "git.ryuvia.com/niklas/terdut-operator/api/terdut/v1alpha1"
 	"git.ryuvia.com/niklas/terdut-operator/controllers/internal/outcome"
 )
 
-// postgresKind is the cluster object of the Zalando postgres-operator.
-var postgresKind = schema.GroupVersionKind{Group: "acid.zalan.do", Version: "v1", Kind: "postgresql"}
-
+// Where the certificate authority of the database is in the pod.
 const (
-	postgresPort = "5432"
-	// postgresSecrets ends the name of every credentials Secret of that
-	// operator: {username}.{cluster}.credentials.{kind}.{group}.
-	postgresSecrets = ".credentials.postgresql.acid.zalan.do"
-	// crdPause is the time after which a kind that was not served is asked for
-	// again. Nothing can be watched until then.
-	crdPause = time.Minute
+	caVolume = "database-ca"
+	caMount  = "/etc/terdut-database-ca"
+	caFile   = "ca.crt"
+
+	defaultCAKey = "ca.crt"
 )
 
-// servingStates are those of a cluster that has a database to connect to. The
-// failed ones failed to change, not to serve.
-var servingStates = []string{"Running", "Updating", "UpdateFailed", "SyncFailed"}
+// wiring is a database as it was named: by the spec alone, or by a cluster
+// object.
+type wiring struct {
+	Database
+	// passwordField and caField are the fields of the spec that led to the
+	// Secrets.
+	passwordField, caField string
+	// made is true when the operator of the cluster makes the Secrets: then a
+	// missing one is no mistake, it only takes its time.
+	made bool
+}
 
-// database finds out where the server keeps its state.
+// database finds out where the server keeps its state, and proves that the pods
+// will find what they need there.
 func (r *Reconciler) database(ctx context.Context, server *v1alpha1.TerdutServer) (Database, error) {
-	spec := &server.Spec.Database
-	if spec.PostgresClusterRef == nil {
-		database := Database{DSN: spec.DSN, Password: secretKey(spec.PasswordSecretRef, defaultPasswordKey)}
-		return database, r.prove(ctx, server, v1alpha1.ConditionDatabaseReady, "spec.database.passwordSecretRef", database.Password)
-	}
-	cluster := &unstructured.Unstructured{}
-	cluster.SetGroupVersionKind(postgresKind)
-	key := client.ObjectKey{Namespace: server.Namespace, Name: spec.PostgresClusterRef.Name}
-	if err := r.Live.Get(ctx, key, cluster); err != nil {
-		return Database{}, clusterError(key, err)
-	}
-	database, err := databaseOf(cluster)
+	wired, err := r.wire(ctx, server)
 	if err != nil {
 		return Database{}, err
 	}
-	err = r.prove(ctx, server, v1alpha1.ConditionDatabaseReady, "spec.database.postgresClusterRef", database.Password)
-	if ending, ok := outcome.As(err); ok {
-		// That operator makes the Secret; it only takes its time.
+	// Before they are read: a change after that is seen.
+	r.databases.uses(server, wired.Password, wired.CA)
+	if wired.Password != nil {
+		password, readErr := r.value(ctx, server, v1alpha1.ConditionDatabaseReady, wired.passwordField, wired.Password)
+		if readErr != nil {
+			return Database{}, wired.patient(readErr)
+		}
+		wired.PasswordHMAC = passwordHMAC(r.databases.key(server), password)
+	}
+	if err = r.prove(ctx, server, v1alpha1.ConditionDatabaseReady, wired.caField, wired.CA); err != nil {
+		return Database{}, wired.patient(err)
+	}
+	return wired.Database, nil
+}
+
+// wire resolves the database without any Secret.
+func (r *Reconciler) wire(ctx context.Context, server *v1alpha1.TerdutServer) (wiring, error) {
+	kind, ref := clusterOf(&server.Spec.Database)
+	if ref == nil {
+		return ownWiring(&server.Spec.Database)
+	}
+	cluster, err := r.cluster(ctx, server.Namespace, kind, ref.Name)
+	if err != nil {
+		return wiring{}, err
+	}
+	return clusterWiring(&server.Spec.Database, cluster)
+}
+
+// ownWiring is the database of a DSN.
+func ownWiring(spec *v1alpha1.ServerDatabase) (wiring, error) {
+	wired := wiring{passwordField: "spec.database.passwordSecretRef", caField: "spec.database.caSecretRef"}
+	wired.DSN = spec.DSN
+	wired.Password = secretKey(spec.PasswordSecretRef, defaultPasswordKey)
+	if wired.CA = secretKey(spec.CASecretRef, defaultCAKey); wired.CA == nil {
+		return wired, nil
+	}
+	var err error
+	if wired.DSN, err = withCA(spec.DSN); err != nil {
+		// The reason would repeat the DSN.
+		return wiring{}, outcome.Refused(v1alpha1.ConditionDatabaseReady, v1alpha1.ReasonInvalid,
+			"spec.database.dsn cannot be read as a URL, and the certificate authority of caSecretRef cannot be added to it: correct it")
+	}
+	return wired, nil
+}
+
+// clusterWiring is the database in a cluster. It is pure.
+func clusterWiring(spec *v1alpha1.ServerDatabase, cluster *unstructured.Unstructured) (wiring, error) {
+	kind, ref := clusterOf(spec)
+	if ref == nil {
+		return wiring{}, errors.New("read a database cluster: the spec names none")
+	}
+	found, err := kind.read(cluster, ref)
+	if err != nil {
+		return wiring{}, err
+	}
+	mode := spec.SSLMode
+	if mode == "" {
+		mode = defaultSSLMode
+	}
+	wired := wiring{passwordField: kind.field, caField: "spec.database.caSecretRef", made: true}
+	wired.Password = &found.password
+	if wired.CA = secretKey(spec.CASecretRef, defaultCAKey); wired.CA == nil && checksCertificate(mode) {
+		wired.CA, wired.caField = found.ca, kind.field
+	}
+	wired.DSN = clusterDSN(found, mode, wired.CA != nil)
+	return wired, nil
+}
+
+// patient tries again what another operator is about to make.
+func (w *wiring) patient(err error) error {
+	if ending, ok := outcome.As(err); ok && w.made {
 		ending.Retry = outcome.RetryBackoff
 	}
-	return database, err
+	return err
 }
 
-// clusterError tells an object that is absent from a kind that is.
-func clusterError(key client.ObjectKey, err error) error {
-	switch {
-	case meta.IsNoMatchError(err), apierrors.IsNotFound(err) && apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse):
-		ending := outcome.Waiting(v1alpha1.ConditionDatabaseReady, v1alpha1.ReasonCRDNotInstalled,
-			"spec.database.postgresClusterRef needs the kind postgresql.acid.zalan.do, which this cluster does not serve: install the postgres-operator, or set spec.database.dsn").Because(err)
-		ending.After = crdPause
-		return ending
-	case apierrors.IsNotFound(err):
-		return outcome.Waiting(v1alpha1.ConditionDatabaseReady, v1alpha1.ReasonClusterNotFound,
-			"spec.database.postgresClusterRef names postgresql %q, which does not exist in namespace %q: create it, or correct the name", key.Name, key.Namespace).Because(err)
-	}
-	return fmt.Errorf("read postgresql %s: %w", key, err)
-}
-
-// databaseOf reads host, user, database and the place of the password from a
-// cluster object. It is pure.
-func databaseOf(cluster *unstructured.Unstructured) (Database, error) {
-	name := cluster.GetName()
-	state, _, err := unstructured.NestedString(cluster.Object, "status", "PostgresClusterStatus")
-	if err != nil || !slices.Contains(servingStates, state) {
-		if state == "" {
-			state = "unknown"
-		}
-		return Database{}, outcome.Waiting(v1alpha1.ConditionDatabaseReady, v1alpha1.ReasonClusterNotReady,
-			"postgresql %q is not ready, its status is %s: see kubectl describe postgresql %s", name, state, name)
-	}
-	databases, _, err := unstructured.NestedStringMap(cluster.Object, "spec", "databases")
-	if err != nil {
-		databases = nil
-	}
-	switch len(databases) {
-	case 1:
-	case 0:
-		return Database{}, outcome.Waiting(v1alpha1.ConditionDatabaseReady, v1alpha1.ReasonDatabaseAmbiguous,
-			"postgresql %q declares no database: add exactly one, with its owner, to its spec.databases, or set spec.database.dsn here", name)
-	default:
-		return Database{}, outcome.Waiting(v1alpha1.ConditionDatabaseReady, v1alpha1.ReasonDatabaseAmbiguous,
-			"postgresql %q declares %d databases (%s) and exactly one is needed: set spec.database.dsn to the one that is meant", name, len(databases), choices(databases))
-	}
-	database := slices.Collect(maps.Keys(databases))[0]
-	user := databases[database]
-	dsn := url.URL{
-		Scheme:   "postgres",
-		User:     url.User(user),
-		Host:     net.JoinHostPort(name+"."+cluster.GetNamespace()+".svc", postgresPort),
-		Path:     "/" + database,
-		RawQuery: url.Values{"sslmode": {"require"}}.Encode(),
-	}
-	return Database{DSN: dsn.String(), Password: &SecretKey{Secret: postgresSecretName(user, name), Key: defaultPasswordKey}}, nil
-}
-
-// maxChoices is how many databases a message names.
-const maxChoices = 10
-
-func choices(databases map[string]string) string {
-	names := slices.Sorted(maps.Keys(databases))
-	for i, name := range names {
-		if i == maxChoices {
-			return strings.Join(names[:i], ", ") + ", ..."
-		}
-		names[i] = name + " of " + databases[name]
-	}
-	return strings.Join(names, ", ")
-}
-
-// postgresSecretName is the Secret that the postgres-operator makes for a user
-// of a cluster. Names of Secrets cannot hold the underscore of a user name.
-func postgresSecretName(user, cluster string) string {
-	return strings.ReplaceAll(user, "_", "-") + "." + cluster + postgresSecrets
-}
-
-// postgresClusterOf is the cluster whose user a Secret of that name belongs to.
-func postgresClusterOf(secret string) (string, bool) {
-	rest, found := strings.CutSuffix(secret, postgresSecrets)
-	if !found {
-		return "", false
-	}
-	// A cluster bears the name of a Service, which has no dot.
-	dot := strings.LastIndexByte(rest, '.')
-	return rest[dot+1:], dot > 0
+// namesPassword tells whether a database has a password that can change.
+func namesPassword(spec *v1alpha1.ServerDatabase) bool {
+	_, ref := clusterOf(spec)
+	return ref != nil || secretKey(spec.PasswordSecretRef, defaultPasswordKey) != nil
 }

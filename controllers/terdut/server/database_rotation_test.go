@@ -1,0 +1,103 @@
+package server
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	appsv1 "k8s.io/api/apps/v1"
+
+	v1alpha1 "git.ryuvia.com/niklas/terdut-operator/api/terdut/v1alpha1"
+)
+
+func TestPasswordHMAC(t *testing.T) {
+	one, other := bytes.Repeat([]byte{1}, hmacKeySize), bytes.Repeat([]byte{2}, hmacKeySize)
+	password := passwordHMAC(one, []byte("hunter22"))
+	if password != passwordHMAC(one, []byte("hunter22")) {
+		t.Error("the same password has two HMACs")
+	}
+	if strings.Contains(password, "hunter22") || len(password) > 128 {
+		t.Errorf("got %q", password)
+	}
+	// Exact bytes: a line break belongs to a password.
+	for _, changed := range []string{passwordHMAC(one, []byte("hunter22\n")), passwordHMAC(one, nil), passwordHMAC(other, []byte("hunter22"))} {
+		if changed == password {
+			t.Error("another password, or another key, has the same HMAC")
+		}
+	}
+	if keyID(password) != keyID(passwordHMAC(one, nil)) || keyID(password) == keyID(passwordHMAC(other, nil)) {
+		t.Error("an HMAC does not tell its key")
+	}
+	if passwordHMAC(nil, []byte("hunter22")) != "" {
+		t.Error("without a key it would be a plain hash")
+	}
+}
+
+func TestDatabaseStatus(t *testing.T) {
+	mac := func(key byte, password string) string {
+		return passwordHMAC(bytes.Repeat([]byte{key}, hmacKeySize), []byte(password))
+	}
+	running := func(revision string) *appsv1.Deployment {
+		return pods(1, func(d *appsv1.Deployment) { d.Annotations = map[string]string{revisionAnnotation: revision} })
+	}
+	status := func(hmac, outdated string) *v1alpha1.ServerDatabaseStatus {
+		return &v1alpha1.ServerDatabaseStatus{PasswordSecretRef: v1alpha1.SecretKeyRef{Name: "db", Key: "password"}, PasswordHMAC: hmac, OutdatedRevision: outdated}
+	}
+	elsewhere := status(mac(1, "a"), "")
+	elsewhere.PasswordSecretRef.Name = "another"
+	for name, c := range map[string]struct {
+		before     *v1alpha1.ServerDatabaseStatus
+		hmac       string
+		deployment *appsv1.Deployment
+		restart    bool
+		outdated   string
+		event      string
+	}{
+		"first look":              {nil, mac(1, "a"), running("1"), false, "", ""},
+		"the same":                {status(mac(1, "a"), ""), mac(1, "a"), running("1"), false, "", ""},
+		"changed":                 {status(mac(1, "a"), ""), mac(1, "b"), running("1"), false, "1", "the pods still have the earlier one"},
+		"still not restarted":     {status(mac(1, "b"), "1"), mac(1, "b"), running("1"), false, "1", ""},
+		"restarted":               {status(mac(1, "b"), "1"), mac(1, "b"), running("2"), false, "", ""},
+		"changed again":           {status(mac(1, "b"), "1"), mac(1, "c"), running("2"), false, "2", "the pods still have the earlier one"},
+		"changed, to be rolled":   {status(mac(1, "a"), ""), mac(1, "b"), running("1"), true, "", "restarted"},
+		"asked to roll meanwhile": {status(mac(1, "b"), "1"), mac(1, "b"), running("1"), true, "", ""},
+		"changed without pods":    {status(mac(1, "a"), ""), mac(1, "b"), nil, false, "", "no pod runs"},
+		"changed, scaled to 0":    {status(mac(1, "a"), ""), mac(1, "b"), pods(0, nil), false, "", "no pod runs"},
+		"changed, not counted":    {status(mac(1, "a"), ""), mac(1, "b"), pods(1, nil), false, "0", "the pods still"},
+		"another Secret":          {elsewhere, mac(1, "b"), running("1"), false, "", ""},
+		"another HMAC key":        {status(mac(1, "a"), ""), mac(2, "a"), running("1"), false, "", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			server := observed(1)
+			server.Status.Database = c.before
+			server.Spec.Database.RestartOnRotation = c.restart
+			seen := Seen{
+				Database:   &Database{DSN: "postgres://h", Password: &SecretKey{"db", "password"}, PasswordHMAC: c.hmac},
+				Deployment: c.deployment,
+			}
+			got := databaseStatus(server, &seen)
+			if got.OutdatedRevision != c.outdated || got.PasswordHMAC != c.hmac || got.PasswordSecretRef.Name != "db" {
+				t.Errorf("got %+v", got)
+			}
+			events := rotationEvents(server, got)
+			switch {
+			case c.event == "" && len(events) != 0, c.event != "" && len(events) != 1:
+				t.Errorf("got %d events", len(events))
+			case c.event != "" && (!strings.Contains(events[0].Message, c.event) || events[0].Warning == c.restart):
+				t.Errorf("got %+v", events[0])
+			}
+			server.Status.Database = got
+			if again := databaseStatus(server, &seen); *again != *got || rotationEvents(server, again) != nil {
+				t.Errorf("a second look says something else: %+v", again)
+			}
+		})
+	}
+	server := observed(1)
+	server.Status.Database = status(mac(1, "a"), "1")
+	if got := databaseStatus(server, &Seen{}); *got != *server.Status.Database {
+		t.Errorf("what was not looked at is not forgotten: %+v", got)
+	}
+	if got := databaseStatus(server, &Seen{Database: &Database{DSN: "postgres://h"}}); got != nil {
+		t.Errorf("a database without a password has nothing to remember: %+v", got)
+	}
+}
