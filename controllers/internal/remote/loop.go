@@ -188,7 +188,7 @@ func (v *visit[T, A, D]) save(ctx context.Context, s State[D]) error {
 	if err != nil {
 		return err
 	}
-	if err := status.Apply(ctx, v.Client, apply.FieldManager, config); err != nil {
+	if err = status.Apply(ctx, v.Client, apply.FieldManager, config); err != nil {
 		if moved(err) {
 			return errMoved
 		}
