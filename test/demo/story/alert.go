@@ -119,15 +119,35 @@ func post(ctx context.Context, w *world, to string) error {
 
 // showIncident shows one incident and proves that it is the one that the alert should open.
 func showIncident(ctx context.Context, w *world, i *terdutapi.Incident) error {
-	names := make([]string, 0, len(i.Alerts))
-	for _, a := range i.Alerts {
-		names = append(names, a.Name)
-	}
 	timeline, err := w.api.GetIncidentTimeline(ctx, i.ID)
 	if err != nil {
 		return fmt.Errorf("read the timeline of incident %d: %w", i.ID, err)
 	}
-	paged := false
+	told, paged := w.spell(timeline)
+	names := make([]string, 0, len(i.Alerts))
+	for _, a := range i.Alerts {
+		names = append(names, a.Name)
+	}
+	alerts := strings.Join(names, " ")
+	err = w.Table("", []string{"Incident", "Severity", "Status", "Alerts", "Timeline"}, [][]string{
+		{fmt.Sprint(i.ID), i.Severity, string(i.Status), alerts, told},
+	})
+	switch {
+	case err != nil:
+		return err
+	case i.Severity != "critical" || alerts != alertName:
+		return fmt.Errorf("incident %d is not the one that %s should open", i.ID, alertName)
+	case i.TeamID != nil && *i.TeamID != w.teamID:
+		return fmt.Errorf("incident %d belongs to team %d, want %d", i.ID, *i.TeamID, w.teamID)
+	case !paged:
+		return fmt.Errorf("incident %d: nobody tried to page %s, whom the first level names", i.ID, username)
+	}
+	w.Line("   (it tries to page %s, as the escalation rule says; there is no ntfy here)", username)
+	return nil
+}
+
+// spell is a timeline in one line, and whether it tells of a page to the user.
+func (w *world) spell(timeline []terdutapi.TimelineEvent) (line string, paged bool) {
 	told := make([]string, 0, len(timeline))
 	for _, event := range timeline {
 		text := event.Type
@@ -137,21 +157,7 @@ func showIncident(ctx context.Context, w *world, i *terdutapi.Incident) error {
 		}
 		told = append(told, text)
 	}
-	err = w.Table("", []string{"Incident", "Severity", "Status", "Alerts", "Timeline"}, [][]string{
-		{fmt.Sprint(i.ID), i.Severity, string(i.Status), strings.Join(names, " "), strings.Join(told, ", ")},
-	})
-	switch {
-	case err != nil:
-		return err
-	case i.Severity != "critical" || len(names) != 1 || names[0] != alertName:
-		return fmt.Errorf("incident %d is not the one that %s should open", i.ID, alertName)
-	case i.TeamID != nil && *i.TeamID != w.teamID:
-		return fmt.Errorf("incident %d belongs to team %d, want %d", i.ID, *i.TeamID, w.teamID)
-	case !paged:
-		return fmt.Errorf("incident %d: nobody tried to page %s, whom the first level names", i.ID, username)
-	}
-	w.Line("   (it tries to page %s, as the escalation rule says; there is no ntfy here)", username)
-	return nil
+	return strings.Join(told, ", "), paged
 }
 
 // fed proves that the watchdog's alert was a sign of life: it is there, and has opened no incident.

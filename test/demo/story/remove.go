@@ -17,22 +17,15 @@ import (
 
 // remove takes the sample away in the order in which its owners would: the team, then the server, then the namespaces.
 func remove(ctx context.Context, w *world) error {
-	err := w.During("kubectl delete: the payments team and what belongs to it", func() error {
-		_, err := w.Kubectl(ctx, "delete", "-n", payments, "--timeout=60s", "--all",
-			"terdutalertsources,terdutdeadmanswitches,terdutescalationrules,terdutteams")
-		return err
-	})
+	err := w.delete(ctx, "the payments team and what belongs to it", "-n", payments, "--all",
+		"terdutalertsources,terdutdeadmanswitches,terdutescalationrules,terdutteams")
 	if err != nil {
 		return err
 	}
 	if err = emptied(ctx, w); err != nil {
 		return err
 	}
-	err = w.During("kubectl delete: the server", func() error {
-		_, err := w.Kubectl(ctx, "delete", "-n", platform, "--timeout=60s", "terdutserver", serverName)
-		return err
-	})
-	if err != nil {
+	if err = w.delete(ctx, "the server", "-n", platform, "terdutserver", serverName); err != nil {
 		return err
 	}
 	err = w.await(ctx, "Deployment, Service, Secrets, pod and process of the server are gone", func(ctx context.Context) error {
@@ -41,14 +34,18 @@ func remove(ctx context.Context, w *world) error {
 	if err != nil {
 		return err
 	}
-	err = w.During("kubectl delete -k: the namespaces", func() error {
-		_, err := w.Kubectl(ctx, "delete", "--ignore-not-found", "--timeout=60s", "-k", sample)
-		return err
-	})
-	if err != nil {
+	if err = w.delete(ctx, "what is left of the sample: the namespaces", "--ignore-not-found", "-k", sample); err != nil {
 		return err
 	}
 	return gone(ctx, w)
+}
+
+// delete runs kubectl delete, which waits until what it deletes is gone.
+func (w *world) delete(ctx context.Context, what string, args ...string) error {
+	return w.During("kubectl delete: "+what, func() error {
+		_, err := w.Kubectl(ctx, append([]string{"delete", "--timeout=" + patience.String()}, args...)...)
+		return err
+	})
 }
 
 // emptied proves that the server, which still runs, has nothing of the team any more.
