@@ -113,6 +113,9 @@ func (e *Env) run(config *rest.Config, register func(context.Context, ctrl.Manag
 	options := controllers.ManagerOptions()
 	options.Metrics = metricsserver.Options{BindAddress: "0"}
 	options.Controller.SkipNameValidation = ptr.To(true) // several managers live in one process
+	if config == e.operator {
+		options.NewClient = e.Requests.client
+	}
 	mgr, err := ctrl.NewManager(config, options)
 	if err != nil {
 		return fmt.Errorf("set up a manager: %w", err)

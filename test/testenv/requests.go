@@ -17,6 +17,7 @@ type Requests struct {
 	events    int
 	leases    int
 	forbidden []string
+	secrets   []string
 }
 
 // Writes are the requests since the last Reset that can change something, as
@@ -42,11 +43,11 @@ func (r *Requests) Forbidden() []string {
 	return slices.Clone(r.forbidden)
 }
 
-// Reset forgets the writes so far.
+// Reset forgets the writes and the reads of Secrets so far.
 func (r *Requests) Reset() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.writes, r.events, r.leases = nil, 0, 0
+	r.writes, r.events, r.leases, r.secrets = nil, 0, 0, nil
 }
 
 // wrap counts what goes through a transport.
@@ -59,6 +60,7 @@ func (r *Requests) wrap(next http.RoundTripper) http.RoundTripper {
 		if err == nil && resp.StatusCode == http.StatusForbidden && byRole(resp) {
 			r.forbidden = append(r.forbidden, what)
 		}
+		r.sawSecret(req)
 		switch {
 		case req.Method == http.MethodGet:
 		case strings.Contains(req.URL.Path, "/events"):
