@@ -1,0 +1,64 @@
+package alertsource
+
+import (
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	v1alpha1 "git.ryuvia.com/niklas/terdut-operator/api/terdut/v1alpha1"
+)
+
+func TestAddresses(t *testing.T) {
+	const public, internal = "https://terdut.example.com", "http://terdut.platform.svc:8080"
+	for _, c := range []struct{ given, public, internal string }{
+		{"/hooks/k", public + "/hooks/k", internal + "/hooks/k"},
+		{"hooks/k", public + "/hooks/k", internal + "/hooks/k"},
+		{"/hooks/k?a=b%20c", public + "/hooks/k?a=b%20c", internal + "/hooks/k?a=b%20c"},
+		{"/hooks/a%2Fb", public + "/hooks/a%2Fb", internal + "/hooks/a%2Fb"},
+		{"https://other.example.com/hooks/k", "https://other.example.com/hooks/k", internal + "/hooks/k"},
+	} {
+		gotPublic, gotInternal, err := addresses(c.given, public, internal+"/")
+		if err != nil || gotPublic != c.public || gotInternal != c.internal {
+			t.Errorf("%q: %q, %q, %v", c.given, gotPublic, gotInternal, err)
+		}
+	}
+	for _, bad := range []string{"", "http://[::1", "%zz"} {
+		if _, _, err := addresses(bad, public, internal); err == nil || err.Error() != "not a URL" {
+			t.Errorf("%q: %v; want an error without the value", bad, err)
+		}
+	}
+}
+
+func TestHolds(t *testing.T) {
+	s := &v1alpha1.TerdutAlertSource{ObjectMeta: metav1.ObjectMeta{UID: "me"}}
+	good := func() *corev1.Secret {
+		return &corev1.Secret{
+			ObjectMeta: metav1.ObjectMeta{
+				Annotations:     map[string]string{v1alpha1.AnnotationIntegrationID: "7"},
+				OwnerReferences: []metav1.OwnerReference{{UID: "me", Controller: ptr.To(true)}},
+			},
+			Data: map[string][]byte{"url": []byte("u"), "key": []byte("k")},
+		}
+	}
+	for name, c := range map[string]struct {
+		change func(*corev1.Secret)
+		want   int64
+	}{
+		"whole":         {func(*corev1.Secret) {}, 7},
+		"empty":         {func(s *corev1.Secret) { s.Data = nil }, 0},
+		"without a key": {func(s *corev1.Secret) { s.Data["key"] = nil }, 0},
+		"without a url": {func(s *corev1.Secret) { delete(s.Data, "url") }, 0},
+		"somebody's":    {func(s *corev1.Secret) { s.OwnerReferences[0].UID = "you" }, 0},
+		"no ID":         {func(s *corev1.Secret) { s.Annotations = nil }, 0},
+		"a bad ID":      {func(s *corev1.Secret) { s.Annotations[v1alpha1.AnnotationIntegrationID] = "x" }, 0},
+		"being deleted": {func(s *corev1.Secret) { now := metav1.Now(); s.DeletionTimestamp = &now }, 0},
+	} {
+		secret := good()
+		c.change(secret)
+		if got := holds(secret, s); got != c.want {
+			t.Errorf("%s: holds the key of %d, want %d", name, got, c.want)
+		}
+	}
+}
