@@ -78,7 +78,7 @@ func (n *Network) RoundTrip(req *http.Request) (*http.Response, error) {
 	n.mu.Unlock()
 	switch {
 	case peer == nil:
-		return nil, &net.DNSError{Err: "no such host", Name: host, IsNotFound: true}
+		return nil, &net.OpError{Op: "dial", Net: "tcp", Err: &net.DNSError{Err: "no such host", Name: host, IsNotFound: true}}
 	case peer.down.Load():
 		return nil, &net.OpError{Op: "dial", Net: "tcp", Err: syscall.ECONNREFUSED}
 	}

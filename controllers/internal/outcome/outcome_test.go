@@ -1,0 +1,99 @@
+package outcome
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+func TestAs(t *testing.T) {
+	cause := errors.New("cause")
+	ending := Waiting("Synced", "WaitingForTeam", "no team %d", 7).Because(cause)
+	got, ok := As(fmt.Errorf("attach: %w", ending))
+	if !ok || got != ending || !errors.Is(got, cause) || got.Message != "no team 7" {
+		t.Errorf("found %v, %v", got, ok)
+	}
+	if _, ok := As(cause); ok {
+		t.Error("an error is no ending")
+	}
+	if _, ok := As(nil); ok {
+		t.Error("nil is no ending")
+	}
+}
+
+func TestSorts(t *testing.T) {
+	for _, c := range []struct {
+		ending  *Ending
+		status  metav1.ConditionStatus
+		stalled bool
+		retry   Retry
+	}{
+		{Waiting("C", "R", "m"), metav1.ConditionFalse, false, RetryBackoff},
+		{Unknown("C", "R", "m"), metav1.ConditionUnknown, false, RetryBackoff},
+		{Refused("C", "R", "m"), metav1.ConditionFalse, true, RetryResync},
+	} {
+		if e := c.ending; e.Status != c.status || e.Stalled != c.stalled || e.Retry != c.retry || e.On("D").Condition != "D" {
+			t.Errorf("%+v", e)
+		}
+	}
+}
+
+func TestSchedule(t *testing.T) {
+	const resync = 10 * time.Minute
+	s := NewSchedule(resync)
+	key := types.NamespacedName{Name: "a"}
+	waiting := Waiting("C", "R", "m")
+	last := time.Duration(0)
+	for range 20 {
+		after := s.Ended(key, waiting).RequeueAfter
+		if after < last || after > backoffLast || last == 0 && after != backoffFirst {
+			t.Fatalf("after %v comes %v", last, after)
+		}
+		last = after
+	}
+	if last != backoffLast {
+		t.Errorf("the longest pause is %v", last)
+	}
+	if other := s.Ended(types.NamespacedName{Name: "b"}, waiting).RequeueAfter; other != backoffFirst {
+		t.Errorf("another object pauses %v", other)
+	}
+	for range 100 {
+		if after := s.Settled(key).RequeueAfter; after < resync*9/10 || after > resync*11/10 {
+			t.Fatalf("a resync after %v", after)
+		}
+	}
+	if after := s.Ended(key, waiting).RequeueAfter; after != backoffFirst {
+		t.Errorf("after it was settled it pauses %v", after)
+	}
+	asked := Unknown("C", "R", "m")
+	asked.After = 7 * time.Second
+	if after := s.Ended(key, asked).RequeueAfter; after != asked.After {
+		t.Errorf("asked to wait %v, waits %v", asked.After, after)
+	}
+	if after := s.Ended(key, Refused("C", "R", "m")).RequeueAfter; after < resync*9/10 {
+		t.Errorf("what only a person can change is tried again after %v", after)
+	}
+	s.Ended(key, waiting)
+	s.Forget(key)
+	if after := s.Ended(key, waiting).RequeueAfter; after != backoffFirst {
+		t.Errorf("a forgotten object pauses %v", after)
+	}
+}
+
+// TestBackoffEndsAtTheResync: nothing is tried less often than it would be
+// looked at anyway, and no pause is zero.
+func TestBackoffEndsAtTheResync(t *testing.T) {
+	for _, resync := range []time.Duration{0, time.Millisecond, 3 * time.Second} {
+		s := NewSchedule(resync)
+		for range 10 {
+			after := s.Ended(types.NamespacedName{}, Waiting("C", "R", "m")).RequeueAfter
+			if after <= 0 || after > max(resync, backoffFirst) {
+				t.Errorf("resync %v: pauses %v", resync, after)
+			}
+		}
+	}
+}

@@ -1,0 +1,143 @@
+package connect
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	v1alpha1 "git.ryuvia.com/niklas/terdut-operator/api/terdut/v1alpha1"
+	"git.ryuvia.com/niklas/terdut-operator/controllers/internal/outcome"
+	"git.ryuvia.com/niklas/terdut-operator/controllers/internal/remote"
+	"git.ryuvia.com/niklas/terdut-operator/terdutapi"
+)
+
+// wire answers every request in one way.
+type wire func(*http.Request) (*http.Response, error)
+
+func (w wire) RoundTrip(r *http.Request) (*http.Response, error) { return w(r) }
+
+func answer(status int, contentType, body string) wire {
+	return func(r *http.Request) (*http.Response, error) {
+		rec := httptest.NewRecorder()
+		rec.Header().Set("Content-Type", contentType)
+		if status == http.StatusTooManyRequests {
+			rec.Header().Set("Retry-After", "7")
+		}
+		rec.WriteHeader(status)
+		_, err := io.WriteString(rec, body)
+		resp := rec.Result()
+		resp.Request = r
+		return resp, err
+	}
+}
+
+func said(status int, text string) wire {
+	return answer(status, "application/json", fmt.Sprintf(`{"error":%q}`, text))
+}
+
+// fails fails with an error whose text differs from try to try.
+func fails(make func(port int) error) wire {
+	port := 40000
+	return func(*http.Request) (*http.Response, error) {
+		port++
+		return nil, make(port)
+	}
+}
+
+func dial(port int, err error) error {
+	return &net.OpError{Op: "dial", Net: "tcp", Source: &net.TCPAddr{IP: net.IPv4(10, 1, 2, 3), Port: port},
+		Addr: &net.TCPAddr{IP: net.IPv4(10, 9, 8, 7), Port: 8080}, Err: err}
+}
+
+var address = regexp.MustCompile(`\d+\.\d+\.\d+\.\d+|:\d{2,}`)
+
+func TestExplain(t *testing.T) {
+	const synced = v1alpha1.ConditionSynced
+	for _, c := range []struct {
+		name    string
+		wire    wire
+		status  metav1.ConditionStatus
+		reason  string
+		message string
+		stalled bool
+		is      error
+	}{
+		{"404", said(404, "team not found"), metav1.ConditionFalse, v1alpha1.ReasonRequestRefused, "the server does not have it: team not found", false, remote.ErrAbsent},
+		{"plain 404", answer(404, "text/plain", "404 page not found"), metav1.ConditionUnknown, v1alpha1.ReasonRouteMissing, "is not there", false, terdutapi.ErrRouteMissing},
+		{"404 of a proxy", answer(404, "text/html", "<h1>secret</h1>"), metav1.ConditionUnknown, v1alpha1.ReasonUnexpectedAnswer, "(404) does not follow the API", false, terdutapi.ErrUnexpectedAnswer},
+		{"409", said(409, "exists"), metav1.ConditionFalse, v1alpha1.ReasonNameConflict, "in use on the server: exists", true, remote.ErrConflict},
+		{"422", said(422, "bad name"), metav1.ConditionFalse, v1alpha1.ReasonInvalid, "does not accept it: bad name", true, terdutapi.ErrInvalid},
+		{"400", said(400, "bad"), metav1.ConditionFalse, v1alpha1.ReasonInvalid, "does not accept it: bad", true, terdutapi.ErrInvalid},
+		{"401", said(401, "secret"), metav1.ConditionUnknown, v1alpha1.ReasonCredentialRejected, "does not accept the operator's key (401)", false, terdutapi.ErrUnauthorized},
+		{"403", said(403, "secret"), metav1.ConditionUnknown, v1alpha1.ReasonCredentialRejected, "does not accept the operator's key (403)", false, terdutapi.ErrForbidden},
+		{"418", said(418, "tea"), metav1.ConditionFalse, v1alpha1.ReasonRequestRefused, "the server refuses: tea", false, terdutapi.ErrRefused},
+		{"429", said(429, "secret"), metav1.ConditionUnknown, v1alpha1.ReasonRateLimited, "asks for a pause", false, terdutapi.ErrRateLimited},
+		{"500", said(500, "secret"), metav1.ConditionUnknown, v1alpha1.ReasonServerUnreachable, "unavailable (500)", false, terdutapi.ErrUnavailable},
+		{"page", answer(200, "text/html", "<h1>secret</h1>"), metav1.ConditionUnknown, v1alpha1.ReasonUnexpectedAnswer, "(200) does not follow", false, terdutapi.ErrUnexpectedAnswer},
+		{"null", answer(200, "application/json", "null"), metav1.ConditionUnknown, v1alpha1.ReasonUnexpectedAnswer, "does not follow", false, terdutapi.ErrUnexpectedAnswer},
+		{"refused connection", fails(func(p int) error { return dial(p, syscall.ECONNREFUSED) }), metav1.ConditionUnknown, v1alpha1.ReasonServerUnreachable, "(connection refused)", false, terdutapi.ErrNoAnswer},
+		{"reset", fails(func(p int) error { return dial(p, syscall.ECONNRESET) }), metav1.ConditionUnknown, v1alpha1.ReasonServerUnreachable, "(connection failed)", false, terdutapi.ErrNoAnswer},
+		{"no name", fails(func(p int) error {
+			return &net.DNSError{Err: "no such host", Name: "x", Server: fmt.Sprint("10.0.0.10:", p)}
+		}), metav1.ConditionUnknown, v1alpha1.ReasonServerUnreachable, "(its name cannot be resolved)", false, terdutapi.ErrNoAnswer},
+		{"time-out", fails(func(p int) error { return dial(p, context.DeadlineExceeded) }), metav1.ConditionUnknown, v1alpha1.ReasonServerUnreachable, "(time-out)", false, terdutapi.ErrNoAnswer},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			api, err := terdutapi.New("http://terdut.platform.svc:8080", terdutapi.WithAPIKey(strings.Repeat("a", 64)),
+				terdutapi.WithHTTPClient(&http.Client{Transport: c.wire}))
+			if err != nil {
+				t.Fatal(err)
+			}
+			var first *outcome.Ending
+			for range 2 {
+				_, err := api.ListTeams(context.Background())
+				explained := Explain(err, synced, "list teams")
+				got, ok := outcome.As(explained)
+				if !ok {
+					t.Fatalf("no ending: %v", explained)
+				}
+				if got.Condition != synced || got.Status != c.status || got.Reason != c.reason || got.Stalled != c.stalled || !errors.Is(explained, c.is) {
+					t.Errorf("ended in %+v", got)
+				}
+				if !strings.HasPrefix(got.Message, "list teams: ") || !strings.Contains(got.Message, c.message) {
+					t.Errorf("says %q", got.Message)
+				}
+				if strings.Contains(got.Message, "secret") || address.MatchString(got.Message) {
+					t.Errorf("shows what it must not: %q", got.Message)
+				}
+				if first != nil && first.Message != got.Message {
+					t.Errorf("says %q, then %q", first.Message, got.Message)
+				}
+				first = got
+			}
+			if c.reason == v1alpha1.ReasonRateLimited && first.After != 7*time.Second {
+				t.Errorf("waits %v", first.After)
+			}
+		})
+	}
+}
+
+func TestExplainLeavesTheRest(t *testing.T) {
+	if Explain(nil, "C", "do") != nil {
+		t.Error("nil is no error")
+	}
+	ending := outcome.Waiting("C", "R", "m")
+	if got := Explain(ending, "D", "do"); got != error(ending) {
+		t.Errorf("an ending became %v", got)
+	}
+	other := errors.New("other")
+	if got := Explain(other, "C", "do"); !errors.Is(got, other) || got.Error() != "do: other" {
+		t.Errorf("another error became %v", got)
+	}
+}
