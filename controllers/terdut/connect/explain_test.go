@@ -89,7 +89,7 @@ func TestExplain(t *testing.T) {
 		{"refused connection", fails(func(p int) error { return dial(p, syscall.ECONNREFUSED) }), metav1.ConditionUnknown, v1alpha1.ReasonServerUnreachable, "(connection refused)", false, terdutapi.ErrNoAnswer},
 		{"reset", fails(func(p int) error { return dial(p, syscall.ECONNRESET) }), metav1.ConditionUnknown, v1alpha1.ReasonServerUnreachable, "(connection failed)", false, terdutapi.ErrNoAnswer},
 		{"no name", fails(func(p int) error {
-			return &net.DNSError{Err: "no such host", Name: "x", Server: fmt.Sprint("10.0.0.10:", p)}
+			return dial(p, &net.DNSError{Err: "no such host", Name: "x", Server: fmt.Sprint("10.0.0.10:", p)})
 		}), metav1.ConditionUnknown, v1alpha1.ReasonServerUnreachable, "(its name cannot be resolved)", false, terdutapi.ErrNoAnswer},
 		{"time-out", fails(func(p int) error { return dial(p, context.DeadlineExceeded) }), metav1.ConditionUnknown, v1alpha1.ReasonServerUnreachable, "(time-out)", false, terdutapi.ErrNoAnswer},
 	} {
