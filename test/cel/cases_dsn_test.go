@@ -98,7 +98,7 @@ func dsnGroups() []group {
 func dsns(values ...string) []attempt {
 	var attempts []attempt
 	for _, value := range values {
-		attempts = append(attempts, create(set(dsnPath, value)))
+		attempts = append(attempts, create(noCA, set(dsnPath, value)))
 	}
-	return append(attempts, update(set(dsnPath, values[0])))
+	return append(attempts, update(noCA, set(dsnPath, values[0])))
 }

@@ -2,12 +2,7 @@ package cel_test
 
 import "strings"
 
-var (
-	noDSN      = unset("spec.database.dsn")
-	noPassword = unset("spec.database.passwordSecretRef")
-	zalando    = set("spec.database.postgresClusterRef", fields{"name": "terdut-postgres"})
-	selector   = fields{"matchLabels": fields{"terdut.ryuvia.com/allowed": "true"}}
-)
+var selector = fields{"matchLabels": fields{"terdut.ryuvia.com/allowed": "true"}}
 
 // serverGroups try the rules of a TerdutServer, save those of the DSN.
 func serverGroups() []group {
@@ -23,37 +18,6 @@ func serverGroups() []group {
 				create(set("metadata.name", strings.Repeat("a", 51))),
 				create(set("metadata.name", "1terdut")),
 				create(set("metadata.name", "terdut.prod")),
-			},
-		},
-		{
-			kind: server, path: "spec.database", says: "set exactly one of dsn and postgresClusterRef",
-			pass: []attempt{
-				create(noPassword),
-				create(noDSN, noPassword, zalando),
-				create(set("spec.database.dsn", ""), noPassword, zalando),
-				update(noDSN, noPassword, zalando),
-			},
-			fail: []attempt{
-				create(zalando),
-				create(noPassword, zalando),
-				create(noDSN),
-				create(set("spec.database", fields{})),
-				create(set("spec.database.dsn", "")),
-				update(zalando),
-				update(noDSN, noPassword),
-			},
-		},
-		{
-			kind: server, path: "spec.database", says: "passwordSecretRef goes with dsn",
-			pass: []attempt{
-				create(),
-				create(noDSN, zalando, set("spec.database.passwordSecretRef", fields{"name": "", "key": "password"})),
-				create(noDSN, zalando, set("spec.database.passwordSecretRef", fields{})),
-			},
-			fail: []attempt{
-				create(noDSN, zalando),
-				create(set("spec.database.dsn", ""), zalando),
-				update(noDSN, zalando),
 			},
 		},
 		{

@@ -55,7 +55,7 @@ var _ = Describe("The design document's example", Label(caseLabel), func() {
 	It("of a TerdutServer with both databases is refused", func(ctx SpecContext) {
 		object := serverExample(func(text string) string { return text })
 		ensureNamespace(ctx, object.GetNamespace())
-		Expect(cluster.Create(ctx, object)).To(MatchError(ContainSubstring("set exactly one of dsn and postgresClusterRef")))
+		Expect(cluster.Create(ctx, object)).To(MatchError(ContainSubstring("set exactly one of dsn, postgresClusterRef and cnpgClusterRef")))
 	})
 
 	for _, kind := range []string{team, escalation, deadman, alertSource} {

@@ -141,9 +141,16 @@ var _ = Describe("Limits of the spec", Label(caseLabel), func() {
 
 // excludedByOthers are fields that no object can have together with all others.
 var excludedByOthers = map[string]bool{
-	"spec.database.postgresClusterRef":      true,
-	"spec.database.postgresClusterRef.name": true,
-	"spec.extraVolumeMounts[].subPathExpr":  true,
+	"spec.database.postgresClusterRef":          true,
+	"spec.database.postgresClusterRef.name":     true,
+	"spec.database.postgresClusterRef.database": true,
+	"spec.database.postgresClusterRef.user":     true,
+	"spec.database.cnpgClusterRef":              true,
+	"spec.database.cnpgClusterRef.name":         true,
+	"spec.database.cnpgClusterRef.database":     true,
+	"spec.database.cnpgClusterRef.user":         true,
+	"spec.database.sslMode":                     true,
+	"spec.extraVolumeMounts[].subPathExpr":      true,
 }
 
 // ofKubernetes explains a type that Kubernetes defines and the API server checks once more when it is applied to the pod.
