@@ -66,15 +66,20 @@ func (s *Stage) Logs() string { return filepath.Join(s.dir, "logs") }
 // Version is the version of Kubernetes.
 func (s *Stage) Version() string { return s.plane.Assets.Version }
 
-// StartCluster starts the control plane, with the custom resources of config/crd. It builds its programs if they are missing, which takes minutes, and reports
-// that to progress.
-func (s *Stage) StartCluster(ctx context.Context, progress io.Writer) (err error) {
+// Prepare builds the programs of the control plane if they are missing, which takes minutes, and reports that to progress.
+// It reports nothing when they are at hand.
+func (s *Stage) Prepare(ctx context.Context, progress io.Writer) error {
+	_, err := controlplane.Binaries(ctx, progress)
+	return err
+}
+
+// StartCluster starts the control plane, with the custom resources of config/crd.
+func (s *Stage) StartCluster(ctx context.Context) (err error) {
 	s.plane, err = controlplane.Start(ctx, controlplane.Options{
 		Controllers: controlplane.WorkloadControllers(),
 		// The garbage collector looks for new kinds only every 30 s: it has to find these when it starts.
 		CRDPaths: []string{filepath.Join(s.Root, "config", "crd")},
 		LogDir:   s.Logs(),
-		Log:      progress,
 	})
 	if err != nil {
 		return err

@@ -18,10 +18,11 @@ func setUp(ctx context.Context, w *world) error {
 	if err := w.During("go build: operator and reference server", func() error { return w.Build(ctx) }); err != nil {
 		return err
 	}
-	err := w.During("a real control plane (etcd, API server, controller manager)", func() error {
-		// The programs of the control plane report their own build, which takes minutes when there is no download.
-		return w.StartCluster(ctx, os.Stdout)
-	})
+	// This one shows its own progress, program by program.
+	if err := w.Prepare(ctx, os.Stdout); err != nil {
+		return err
+	}
+	err := w.During("a real control plane (etcd, API server, controller manager)", func() error { return w.StartCluster(ctx) })
 	if err != nil {
 		return err
 	}
