@@ -1,6 +1,6 @@
 package v1alpha1
 
-// Condition types. Each is positive: True is good, save the last three, which
+// Condition types. Each is positive: True is good, save the last five, which
 // are present only while they are True.
 const (
 	// ConditionReady is computed from the other conditions of the kind, in the
@@ -11,22 +11,33 @@ const (
 	// ConditionAvailable (TerdutServer): the Deployment runs as rendered.
 	//
 	//	True:    Available
-	//	False:   RolloutInProgress, NameConflict, PodNotReady, ApplyFailed
+	//	False:   RolloutInProgress, NameConflict, PodNotReady, ApplyFailed,
+	//	         ImagePullFailed, PodConfigInvalid, CrashLooping, Unschedulable,
+	//	         QuotaExceeded, PodsRefused
 	ConditionAvailable = "Available"
 	// ConditionDatabaseReady (TerdutServer): the database is named completely.
 	//
-	//	True:    Connected (pods that use it are ready), NotVerified
+	//	True:    Connected (pods that use it are ready), NotVerified, External
+	//	         (the server's own business; True, so that whoever waits for it
+	//	         need not tell the two sorts of servers apart)
 	//	False:   SecretNotFound, SecretKeyMissing, CRDNotInstalled, ClusterNotFound,
 	//	         ClusterNotReady, DatabaseAmbiguous, DatabaseNotDeclared,
 	//	         DatabaseUserUnknown, NameConflict
 	ConditionDatabaseReady = "DatabaseReady"
 	// ConditionBootstrapped (TerdutServer): the operator has an accepted key.
 	//
-	//	True:    Bootstrapped, AdminKeyProvided
+	//	True:    Bootstrapped, AdminKeyProvided, SharedIdentity
 	//	False:   WaitingForServer, ServerUnreachable, UnexpectedAnswer,
 	//	         AlreadyBootstrapped, BootstrapKeyLost, SecretNotFound,
 	//	         SecretKeyMissing, KeyNotUsable, KeyNotAccepted, NameConflict
 	ConditionBootstrapped = "Bootstrapped"
+	// ConditionRouteReady (TerdutServer, while networking.gatewayListener is
+	// set): the Gateway routes hostname to the server.
+	//
+	//	True:    RouteAccepted
+	//	False:   WaitingForServer (it has no administrator yet), CRDNotInstalled,
+	//	         RouteNotAccepted, Progressing
+	ConditionRouteReady = "RouteReady"
 
 	// ConditionReferencesResolved (what lives on a server): everything that
 	// the object refers to is there and permitted.
@@ -44,6 +55,16 @@ const (
 	//	         UnexpectedAnswer, RateLimited, Blocked (a reference is missing)
 	ConditionSynced = "Synced"
 
+	// ConditionCeded (TerdutServer): fields of children are left to other field
+	// managers. It keeps nothing from being ready.
+	//
+	//	True:    FieldsCeded
+	ConditionCeded = "Ceded"
+	// ConditionContested (TerdutServer): somebody keeps changing fields that
+	// are the operator's. It keeps nothing from being ready.
+	//
+	//	True:    FieldsContested
+	ConditionContested = "Contested"
 	// ConditionDegraded: a deletion cannot finish.
 	//
 	//	True:    DeletionBlocked, TeamsAttached, and the reasons of Synced
@@ -69,8 +90,21 @@ const (
 	ReasonPodNotReady       = "PodNotReady"
 	ReasonApplyFailed       = "ApplyFailed"
 
+	ReasonImagePullFailed  = "ImagePullFailed"
+	ReasonPodConfigInvalid = "PodConfigInvalid"
+	ReasonCrashLooping     = "CrashLooping"
+	ReasonUnschedulable    = "Unschedulable"
+	ReasonQuotaExceeded    = "QuotaExceeded"
+	ReasonPodsRefused      = "PodsRefused"
+
+	ReasonRouteAccepted    = "RouteAccepted"
+	ReasonRouteNotAccepted = "RouteNotAccepted"
+	ReasonFieldsCeded      = "FieldsCeded"
+	ReasonFieldsContested  = "FieldsContested"
+
 	ReasonConnected         = "Connected"
 	ReasonNotVerified       = "NotVerified"
+	ReasonExternal          = "External"
 	ReasonSecretNotFound    = "SecretNotFound"
 	ReasonSecretKeyMissing  = "SecretKeyMissing"
 	ReasonCRDNotInstalled   = "CRDNotInstalled"
@@ -81,8 +115,11 @@ const (
 	ReasonDatabaseNotDeclared = "DatabaseNotDeclared"
 	ReasonDatabaseUserUnknown = "DatabaseUserUnknown"
 
-	ReasonBootstrapped        = "Bootstrapped"
-	ReasonAdminKeyProvided    = "AdminKeyProvided"
+	ReasonBootstrapped     = "Bootstrapped"
+	ReasonAdminKeyProvided = "AdminKeyProvided"
+	// ReasonSharedIdentity: the operator uses the very key that somebody gave,
+	// since it cannot make one of its own.
+	ReasonSharedIdentity      = "SharedIdentity"
 	ReasonAlreadyBootstrapped = "AlreadyBootstrapped"
 	ReasonBootstrapKeyLost    = "BootstrapKeyLost"
 	ReasonKeyNotUsable        = "KeyNotUsable"
@@ -132,6 +169,10 @@ const (
 	EventPruned         = "Pruned"
 	EventReleased       = "Released"
 	EventBootstrapped   = "Bootstrapped"
+	EventRevoked        = "Revoked"
+	EventKeyUnaccounted = "KeyUnaccounted"
+	EventRotationFailed = "RotationFailed"
+	EventTakenOver      = "TakenOver"
 
 	EventDatabasePasswordChanged = "DatabasePasswordChanged"
 )

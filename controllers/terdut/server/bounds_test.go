@@ -14,8 +14,8 @@ import (
 // crdPath is the generated definition, whose rules name what is rendered here.
 const crdPath = "../../../config/crd/terdut.ryuvia.com_terdutservers.yaml"
 
-// named are the words in quotes in the rule of a field's items that says so.
-func named(t *testing.T, says string, path ...string) []string {
+// quoted are the words in quotes in the rule of a field's items that says so.
+func quoted(t *testing.T, says string, path ...string) []string {
 	t.Helper()
 	raw, err := os.ReadFile(crdPath)
 	if err != nil {
@@ -49,7 +49,7 @@ func named(t *testing.T, says string, path ...string) []string {
 // A variable that the operator sets cannot be an extra one: two of a name
 // would be refused when they are applied, without a reason.
 func TestExtraEnvRefusesEverySetting(t *testing.T) {
-	refused := named(t, "sets this variable", "extraEnv")
+	refused := quoted(t, "sets this variable", "extraEnv")
 	for _, s := range settings {
 		if !strings.HasPrefix(s.variable, "PG") && !slices.Contains(refused, s.variable) {
 			t.Errorf("spec.extraEnv does not refuse %s: add it to the rule of ServerEnvVar", s.variable)
@@ -64,8 +64,8 @@ func TestExtraEnvRefusesEverySetting(t *testing.T) {
 
 // No more can extra volumes, mounts and labels be the operator's own.
 func TestExtrasRefuseWhatIsRendered(t *testing.T) {
-	volumes, mounts := named(t, "volumes of the operator", "extraVolumes"), named(t, "operator's mounts", "extraVolumeMounts", "mountPath")
-	keys := named(t, "are the operator's", "podLabels")
+	volumes, mounts := quoted(t, "volumes of the operator", "extraVolumes"), quoted(t, "operator's mounts", "extraVolumeMounts", "mountPath")
+	keys := quoted(t, "are the operator's", "podLabels")
 	for _, path := range cases(t) {
 		in := inputsOf(t, path)
 		in.Spec.ExtraVolumes, in.Spec.ExtraVolumeMounts, in.Spec.PodLabels = nil, nil, nil

@@ -3,11 +3,13 @@ package server
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
@@ -17,6 +19,7 @@ import (
 
 	v1alpha1 "git.ryuvia.com/niklas/terdut-operator/api/terdut/v1alpha1"
 	"git.ryuvia.com/niklas/terdut-operator/controllers/internal/apply"
+	"git.ryuvia.com/niklas/terdut-operator/controllers/internal/optional"
 	"git.ryuvia.com/niklas/terdut-operator/controllers/internal/outcome"
 	"git.ryuvia.com/niklas/terdut-operator/terdutapi"
 )
@@ -29,8 +32,11 @@ import (
 // +kubebuilder:rbac:groups="",resources=services,verbs=get;list;watch;create;patch;delete
 // +kubebuilder:rbac:groups="",resources=secrets,verbs=get;list;watch;create;patch
 // +kubebuilder:rbac:groups="",resources=namespaces,verbs=get
+// +kubebuilder:rbac:groups="",resources=pods,verbs=list
+// +kubebuilder:rbac:groups=gateway.networking.k8s.io,resources=httproutes,verbs=get;list;watch;create;patch;delete
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
-// +kubebuilder:rbac:groups=acid.zalan.do,resources=postgresqls,verbs=get
+// +kubebuilder:rbac:groups=acid.zalan.do,resources=postgresqls,verbs=get;list;watch
+// +kubebuilder:rbac:groups=postgresql.cnpg.io,resources=clusters,verbs=get;list;watch
 
 // Clients makes clients of the terdut-server that a TerdutServer stands for.
 type Clients interface {
@@ -63,7 +69,12 @@ type Reconciler struct {
 	// Now tells the time.
 	Now func() time.Time
 
-	memory memory
+	// Kinds watches the clusters that databases are in, while their kinds are
+	// served.
+	Kinds *optional.Kinds
+
+	memory    memory
+	databases databaseMemory
 }
 
 // prunable are the kinds of which a child that is no longer rendered is
@@ -71,6 +82,15 @@ type Reconciler struct {
 var prunable = []schema.GroupVersionKind{
 	appsv1.SchemeGroupVersion.WithKind("Deployment"),
 	corev1.SchemeGroupVersion.WithKind("Service"),
+}
+
+// prunableFor adds the route once none is wanted: one that cannot be rendered
+// now is not unwanted.
+func prunableFor(spec *v1alpha1.TerdutServerSpec) []schema.GroupVersionKind {
+	if listenerOf(spec) != nil {
+		return prunable
+	}
+	return append(slices.Clone(prunable), routeKind)
 }
 
 // Reconcile implements reconcile.Reconciler.
@@ -107,6 +127,10 @@ func (r *Reconciler) converge(ctx context.Context, server *v1alpha1.TerdutServer
 	if seen.Deployment, err = r.deployment(ctx, server); err != nil {
 		return seen, err
 	}
+	r.Kinds.Want(client.ObjectKeyFromObject(server), wantedKinds(&server.Spec)...)
+	if err = r.ensureHMACKey(ctx, server); err != nil {
+		return seen, err
+	}
 	in, err := r.read(ctx, server)
 	if in.Database.DSN != "" {
 		seen.Database = &in.Database
@@ -114,18 +138,43 @@ func (r *Reconciler) converge(ctx context.Context, server *v1alpha1.TerdutServer
 	if err != nil {
 		return seen, err
 	}
-	done, err := r.Engine.Converge(ctx, server, records(server.Status.Children), Render(in), prunable, r.remember(server))
+	if in.Selector, err = r.selectorOf(ctx, server, seen.Deployment); err != nil {
+		return seen, err
+	}
+	if seen.Route, err = r.route(ctx, server); err != nil {
+		return seen, err
+	}
+	in.Route = seen.Route != nil && seen.Route.Claimed && seen.Route.Served
+	if err = r.children(ctx, server, in, &seen); err != nil {
+		return seen, err
+	}
+	seen.Identity, err = r.identify(ctx, server, seen.Deployment)
+	return seen, err
+}
+
+// children takes over, applies and prunes what is rendered, and looks at the
+// pods.
+func (r *Reconciler) children(ctx context.Context, server *v1alpha1.TerdutServer, in Inputs, seen *Seen) error {
+	if err := r.takeOver(ctx, server, in); err != nil {
+		return err
+	}
+	before := records(server.Status.Children)
+	done, err := r.Engine.Converge(ctx, server, before, Render(in), prunableFor(&server.Spec), r.remember(server))
 	r.tell(server, done.Changes)
 	seen.Records = done.Records
 	if live, ok := done.Object("Deployment", server.Name).(*appsv1.Deployment); ok {
 		seen.Deployment = live
 	}
-	if err != nil {
-		return seen, err
+	if live, ok := done.Object(routeKind.Kind, server.Name).(*unstructured.Unstructured); ok && seen.Route != nil {
+		seen.Route.Object = live
 	}
+	if err != nil {
+		return err
+	}
+	seen.Fields = &Fields{Ceded: done.Ceded, Contested: done.Contested}
 	seen.Converged = true
-	seen.Identity, err = r.identify(ctx, server, seen.Deployment)
-	return seen, err
+	seen.Pods, err = r.pods(ctx, seen.Deployment)
+	return err
 }
 
 // forget drops what is remembered of a server that is gone.
@@ -133,6 +182,8 @@ func (r *Reconciler) forget(key types.NamespacedName) {
 	for _, uid := range r.memory.forget(key) {
 		r.Clients.Close(uid)
 	}
+	r.databases.forget(key)
+	r.Kinds.Want(key)
 	r.Schedule.Forget(key)
 }
 

@@ -48,6 +48,12 @@ type Database struct {
 	// Password is the key that the pod reads it from; nil when the DSN's user
 	// has none.
 	Password *SecretKey
+	// PasswordHMAC is another one when the password is, and tells nothing else
+	// about it.
+	PasswordHMAC string
+	// CA is the certificate authority that is mounted into the pod, and that
+	// the DSN names; nil when there is none.
+	CA *SecretKey
 }
 
 // SecretKey is one key of a Secret in the server's namespace.

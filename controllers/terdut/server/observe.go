@@ -2,13 +2,11 @@ package server
 
 import (
 	"fmt"
-	"slices"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/utils/ptr"
 
 	v1alpha1 "git.ryuvia.com/niklas/terdut-operator/api/terdut/v1alpha1"
 	"git.ryuvia.com/niklas/terdut-operator/controllers/internal/apply"
@@ -22,6 +20,12 @@ type Seen struct {
 	Database *Database
 	// Deployment is nil when there is none.
 	Deployment *appsv1.Deployment
+	// Pods of the Deployment, when it does not run as it should.
+	Pods []corev1.Pod
+	// Route is nil when none is wanted, and when it was not looked at.
+	Route *Route
+	// Fields is nil when the pass did not come to the children.
+	Fields *Fields
 	// Records of the children; nil when the pass did not come to them.
 	Records []apply.Record
 	// Converged is true when every child is as this generation wants it.
@@ -44,7 +48,7 @@ func Observe(server *v1alpha1.TerdutServer, seen Seen, ending *outcome.Ending, n
 	if seen.Converged {
 		next.ServiceName = serviceName(server.Name)
 	}
-	if seen.Converged && seen.Identity != nil {
+	if seen.Converged && seen.Identity != nil && routed(server, seen) {
 		next.ObservedGeneration = server.Generation
 	}
 	if seen.Identity != nil {
@@ -54,11 +58,14 @@ func Observe(server *v1alpha1.TerdutServer, seen Seen, ending *outcome.Ending, n
 		next.Children = children(seen.Records)
 	}
 	next.AttachedTeams = seen.Teams
+	next.Database = databaseStatus(server, &seen)
 
 	finding := status.Finding{
 		Generation: server.Generation,
-		Parts:      []status.Part{databaseReady(server, seen), availability(server, seen), bootstrapped(server, seen)},
+		Parts:      []status.Part{databaseReady(server, seen, next.Database), availability(server, seen), bootstrapped(server, seen)},
 	}
+	finding.Parts = append(finding.Parts, routeReady(server, seen)...)
+	finding.Parts = append(finding.Parts, fieldParts(server, seen)...)
 	if ending != nil {
 		for i, part := range finding.Parts {
 			if part.Type == ending.Condition {
@@ -76,13 +83,16 @@ func Observe(server *v1alpha1.TerdutServer, seen Seen, ending *outcome.Ending, n
 	return next
 }
 
-func databaseReady(server *v1alpha1.TerdutServer, seen Seen) status.Part {
+func databaseReady(server *v1alpha1.TerdutServer, seen Seen, password *v1alpha1.ServerDatabaseStatus) status.Part {
 	switch {
 	case seen.Database == nil:
 		return carried(server, status.Part{
 			Type: v1alpha1.ConditionDatabaseReady, Status: metav1.ConditionUnknown, Reason: v1alpha1.ReasonProgressing,
 			Message: "the database was not looked at yet",
 		})
+	case password != nil && password.OutdatedRevision != "":
+		return status.True(v1alpha1.ConditionDatabaseReady, v1alpha1.ReasonNotVerified, fmt.Sprintf(
+			"the password in Secret %q has changed since the pods started: %s", password.PasswordSecretRef.Name, restartHint(server)))
 	case serves(seen.Deployment):
 		return status.True(v1alpha1.ConditionDatabaseReady, v1alpha1.ReasonConnected, "pods that use the database are ready")
 	}
@@ -108,84 +118,6 @@ func carried(server *v1alpha1.TerdutServer, otherwise status.Part) status.Part {
 		return otherwise
 	}
 	return status.Part{Type: before.Type, Status: before.Status, Reason: before.Reason, Message: before.Message}
-}
-
-// availability is the condition as it was before while the status of the
-// Deployment tells of an older one and nobody has asked for another: a repair,
-// or a field of somebody else's, makes no server unready.
-func availability(server *v1alpha1.TerdutServer, seen Seen) status.Part {
-	d := seen.Deployment
-	now := available(d)
-	settled := server.Status.ObservedGeneration == server.Generation
-	if settled && d != nil && d.DeletionTimestamp == nil && d.Status.ObservedGeneration < d.Generation {
-		return carried(server, now)
-	}
-	return now
-}
-
-// available tells from the status of the Deployment how far it is.
-func available(d *appsv1.Deployment) status.Part {
-	if d == nil {
-		return unavailable(v1alpha1.ReasonRolloutInProgress, "the Deployment is not made yet")
-	}
-	want := ptr.Deref(d.Spec.Replicas, 1)
-	pods := fmt.Sprintf("see kubectl -n %s describe pods -l %s=%s", d.Namespace, v1alpha1.LabelInstance, d.Name)
-	switch {
-	case d.DeletionTimestamp != nil:
-		return unavailable(v1alpha1.ReasonRolloutInProgress, "the Deployment is being deleted; it is made again when it is gone")
-	case d.Status.ObservedGeneration < d.Generation:
-		return unavailable(v1alpha1.ReasonRolloutInProgress, "the Deployment has just been changed")
-	case condition(d, appsv1.DeploymentReplicaFailure, corev1.ConditionTrue) != "":
-		return unavailable(v1alpha1.ReasonPodNotReady, "pods cannot be made: %s", condition(d, appsv1.DeploymentReplicaFailure, corev1.ConditionTrue))
-	case d.Status.AvailableReplicas >= want && rolledOut(d):
-		return status.True(v1alpha1.ConditionAvailable, v1alpha1.ReasonAvailable, fmt.Sprintf("%d of %d pods are ready", d.Status.AvailableReplicas, want))
-	case condition(d, appsv1.DeploymentProgressing, corev1.ConditionFalse) != "":
-		return unavailable(v1alpha1.ReasonPodNotReady, "%d of %d pods are ready, and the rollout has run into its deadline: %s", d.Status.AvailableReplicas, want, pods)
-	case !rolledOut(d):
-		return unavailable(v1alpha1.ReasonRolloutInProgress, "%d of %d pods run the current settings", d.Status.UpdatedReplicas, want)
-	case rollsOut(d):
-		return unavailable(v1alpha1.ReasonRolloutInProgress, "%d of %d pods are ready", d.Status.AvailableReplicas, want)
-	}
-	return unavailable(v1alpha1.ReasonPodNotReady, "%d of %d pods are ready: %s", d.Status.AvailableReplicas, want, pods)
-}
-
-func unavailable(reason, format string, args ...any) status.Part {
-	return status.Part{
-		Type: v1alpha1.ConditionAvailable, Status: metav1.ConditionFalse, Reason: reason, Message: fmt.Sprintf(format, args...),
-	}
-}
-
-// condition is the message of a Deployment's condition that has this status, or
-// empty.
-func condition(d *appsv1.Deployment, of appsv1.DeploymentConditionType, in corev1.ConditionStatus) string {
-	for i := range d.Status.Conditions {
-		if c := &d.Status.Conditions[i]; c.Type == of && c.Status == in {
-			return c.Message
-		}
-	}
-	return ""
-}
-
-// rollsOut tells whether the Deployment is still within the time that its
-// rollout may take.
-func rollsOut(d *appsv1.Deployment) bool {
-	return slices.ContainsFunc(d.Status.Conditions, func(c appsv1.DeploymentCondition) bool {
-		return c.Type == appsv1.DeploymentProgressing && c.Status == corev1.ConditionTrue && c.Reason != "NewReplicaSetAvailable"
-	})
-}
-
-// rolledOut tells whether all pods that there are, and as many as are wanted,
-// run the current template.
-func rolledOut(d *appsv1.Deployment) bool {
-	return d.Status.ObservedGeneration >= d.Generation &&
-		d.Status.UpdatedReplicas == d.Status.Replicas &&
-		d.Status.UpdatedReplicas >= ptr.Deref(d.Spec.Replicas, 1)
-}
-
-// serves tells whether a request reaches a pod with the current settings, and
-// no other: a pod of an earlier generation may be on another database.
-func serves(d *appsv1.Deployment) bool {
-	return d != nil && d.DeletionTimestamp == nil && rolledOut(d) && d.Status.ReadyReplicas > 0
 }
 
 func children(records []apply.Record) []v1alpha1.ChildRecord {

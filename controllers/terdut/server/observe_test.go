@@ -60,9 +60,9 @@ func TestAvailable(t *testing.T) {
 			d.Status.Conditions = []appsv1.DeploymentCondition{{
 				Type: appsv1.DeploymentReplicaFailure, Status: corev1.ConditionTrue, Message: "exceeded quota",
 			}}
-		}), "False PodNotReady", true},
+		}), "False QuotaExceeded", true},
 	} {
-		got := available(c.deployment)
+		got := available(c.deployment, nil)
 		if text := string(got.Status) + " " + got.Reason; text != c.want {
 			t.Errorf("%s: %s, want %s (%s)", name, text, c.want, got.Message)
 		}

@@ -39,6 +39,9 @@ func podTemplate(in *Inputs) *corev1ac.PodTemplateSpecApplyConfiguration {
 	if len(in.Spec.PodAnnotations) > 0 {
 		template.WithAnnotations(plain(in.Spec.PodAnnotations))
 	}
+	if in.Spec.Database.RestartOnRotation && in.Database.PasswordHMAC != "" {
+		template.WithAnnotations(map[string]string{v1alpha1.AnnotationDatabasePassword: in.Database.PasswordHMAC})
+	}
 	return template
 }
 
@@ -55,9 +58,12 @@ func podSpec(in *Inputs) *corev1ac.PodSpecApplyConfiguration {
 		WithAutomountServiceAccountToken(false).
 		// Variables of the Services around would mix with those of the image.
 		WithEnableServiceLinks(false).
-		WithSecurityContext(podSecurity(&in.Spec.ServerPod)).
 		WithContainers(container(in)).
-		WithVolumes(corev1ac.Volume().WithName(scratchName).WithEmptyDir(corev1ac.EmptyDirVolumeSource()))
+		WithVolumes(corev1ac.Volume().WithName(scratchName).WithEmptyDir(corev1ac.EmptyDirVolumeSource())).
+		WithVolumes(databaseVolumes(in)...)
+	if security := podSecurity(&in.Spec.ServerPod); security != nil {
+		pod.WithSecurityContext(security)
+	}
 	return knobs(pod, &in.Spec.ServerPod)
 }
 
@@ -71,9 +77,12 @@ func container(in *Inputs) *corev1ac.ContainerApplyConfiguration {
 		WithPorts(corev1ac.ContainerPort().WithName(portName).WithContainerPort(port(&in.Spec))).
 		WithReadinessProbe(health().WithPeriodSeconds(5)).
 		WithLivenessProbe(health().WithPeriodSeconds(20).WithFailureThreshold(6).WithTimeoutSeconds(5)).
-		WithSecurityContext(containerSecurity(pod)).
 		WithVolumeMounts(corev1ac.VolumeMount().WithName(scratchName).WithMountPath(scratchMount)).
+		WithVolumeMounts(databaseMounts(in)...).
 		WithVolumeMounts(extraMounts(pod)...)
+	if security := containerSecurity(pod); security != nil {
+		c.WithSecurityContext(security)
+	}
 	if policy := pullPolicy(&in.Spec); policy != "" {
 		c.WithImagePullPolicy(policy)
 	}

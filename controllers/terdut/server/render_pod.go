@@ -24,8 +24,8 @@ func knobs(pod *corev1ac.PodSpecApplyConfiguration, spec *v1alpha1.ServerPod) *c
 	for i := range spec.Tolerations {
 		pod.WithTolerations(as[corev1ac.TolerationApplyConfiguration](spec.Tolerations[i]))
 	}
-	if spec.Affinity != nil {
-		pod.WithAffinity(as[corev1ac.AffinityApplyConfiguration](spec.Affinity))
+	if affinity := lean[corev1ac.AffinityApplyConfiguration](spec.Affinity); spec.Affinity != nil && affinity != nil {
+		pod.WithAffinity(affinity)
 	}
 	for i := range spec.TopologySpreadConstraints {
 		pod.WithTopologySpreadConstraints(as[corev1ac.TopologySpreadConstraintApplyConfiguration](spec.TopologySpreadConstraints[i]))
@@ -49,10 +49,10 @@ func podLabels(in *Inputs) map[string]string {
 }
 
 // podSecurity fulfils the Pod Security Standard restricted unless the spec
-// says otherwise.
+// says otherwise. It is nil when the spec says nothing with many words.
 func podSecurity(spec *v1alpha1.ServerPod) *corev1ac.PodSecurityContextApplyConfiguration {
 	if spec.PodSecurityContext != nil {
-		return as[corev1ac.PodSecurityContextApplyConfiguration](spec.PodSecurityContext)
+		return lean[corev1ac.PodSecurityContextApplyConfiguration](spec.PodSecurityContext)
 	}
 	return corev1ac.PodSecurityContext().
 		WithRunAsNonRoot(true).
@@ -64,7 +64,7 @@ func podSecurity(spec *v1alpha1.ServerPod) *corev1ac.PodSecurityContextApplyConf
 // containerSecurity is podSecurity for the container.
 func containerSecurity(spec *v1alpha1.ServerPod) *corev1ac.SecurityContextApplyConfiguration {
 	if spec.ContainerSecurityContext != nil {
-		return as[corev1ac.SecurityContextApplyConfiguration](spec.ContainerSecurityContext)
+		return lean[corev1ac.SecurityContextApplyConfiguration](spec.ContainerSecurityContext)
 	}
 	return corev1ac.SecurityContext().
 		WithAllowPrivilegeEscalation(false).
@@ -183,6 +183,28 @@ func plain[V ~string](from map[string]V) map[string]string {
 		out[key] = string(value)
 	}
 	return out
+}
+
+// lean is as, without objects in which nothing is set; nil when nothing is left.
+// They mean nothing, and an empty object belongs to nobody. In a list an empty
+// object may mean something, and belongs to who applies the list.
+func lean[C any](from any) *C {
+	content := *as[map[string]any](from)
+	prune(content)
+	if len(content) == 0 {
+		return nil
+	}
+	return as[C](content)
+}
+
+func prune(content map[string]any) {
+	for name, inner := range content {
+		if object, ok := inner.(map[string]any); ok {
+			if prune(object); len(object) == 0 {
+				delete(content, name)
+			}
+		}
+	}
 }
 
 // as reads a type of Kubernetes as its apply configuration. Both have one

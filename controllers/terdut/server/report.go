@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -40,19 +42,33 @@ func (r *Reconciler) report(ctx context.Context, server *v1alpha1.TerdutServer, 
 	if ended {
 		result = r.Schedule.Ended(client.ObjectKeyFromObject(server), ending)
 	}
+	result.RequeueAfter = min(result.RequeueAfter, r.soon(seen, next))
 	if wait := r.countWait(server, next); wait > 0 {
 		result.RequeueAfter = min(result.RequeueAfter, wait)
 		return result, nil
 	}
-	before := server.Status.Conditions
+	before, rotation := server.Status.Conditions, rotationEvents(server, next.Database)
 	if err = r.write(ctx, server, next); err != nil {
 		if apply.IsLookAgain(err) {
 			return r.Schedule.LookAgain(), nil
 		}
 		return ctrl.Result{}, err
 	}
-	status.Emit(r.Recorder, server, status.Transitions(before, next.Conditions)...)
+	status.Emit(r.Recorder, server, append(rotation, status.Transitions(before, next.Conditions)...)...)
+	status.Emit(r.Recorder, server, fieldEvents(before, next.Conditions)...)
 	return result, nil
+}
+
+// soon is when to look again at what nothing wakes the server for: pods, and a
+// route that this very pass has made possible.
+func (r *Reconciler) soon(seen Seen, next v1alpha1.TerdutServerStatus) time.Duration {
+	switch {
+	case seen.Route != nil && !seen.Route.Claimed && claimed(&next):
+		return r.Schedule.LookAgain().RequeueAfter
+	case len(seen.Pods) > 0 || seen.Deployment != nil && condition(seen.Deployment, appsv1.DeploymentReplicaFailure, corev1.ConditionTrue) != "":
+		return rolloutPause
+	}
+	return r.Resync * 2
 }
 
 // countWait is how long a status that differs in nothing but the number of

@@ -10,6 +10,8 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/discovery"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -24,6 +26,7 @@ import (
 
 	v1alpha1 "git.ryuvia.com/niklas/terdut-operator/api/terdut/v1alpha1"
 	"git.ryuvia.com/niklas/terdut-operator/controllers/internal/apply"
+	"git.ryuvia.com/niklas/terdut-operator/controllers/internal/optional"
 	"git.ryuvia.com/niklas/terdut-operator/controllers/internal/outcome"
 	"git.ryuvia.com/niklas/terdut-operator/controllers/terdut/refs"
 )
@@ -45,10 +48,13 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, options Options) error {
 		return errors.New("set up the controller of TerdutServers: Clients, Resync and Options.Secrets are required")
 	}
 	r.fill(mgr)
+	if err := r.fillKinds(mgr); err != nil {
+		return err
+	}
 	changed := builder.WithPredicates(predicate.ResourceVersionChangedPredicate{})
 	secrets := &metav1.PartialObjectMetadata{}
 	secrets.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Secret"))
-	err := ctrl.NewControllerManagedBy(mgr).
+	built, err := ctrl.NewControllerManagedBy(mgr).
 		Named("terdutserver").
 		WithOptions(controller.Options{MaxConcurrentReconciles: options.Workers}).
 		For(&v1alpha1.TerdutServer{}, builder.WithPredicates(serverChanged())).
@@ -59,7 +65,10 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, options Options) error {
 		WatchesRawSource(source.Kind(options.Secrets.GetCache(), secrets,
 			handler.TypedEnqueueRequestsFromMapFunc(r.serversOfSecret),
 			predicate.TypedResourceVersionChangedPredicate[*metav1.PartialObjectMetadata]{})).
-		Complete(r)
+		Build(r)
+	if err == nil {
+		err = r.watchKinds(built)
+	}
 	if err != nil {
 		return fmt.Errorf("set up the controller of TerdutServers: %w", err)
 	}
@@ -89,6 +98,22 @@ func (r *Reconciler) fill(mgr ctrl.Manager) {
 	if r.Now == nil {
 		r.Now = time.Now
 	}
+}
+
+// fillKinds makes the optional kinds, where nobody shares them.
+func (r *Reconciler) fillKinds(mgr ctrl.Manager) error {
+	if r.Kinds != nil {
+		return nil
+	}
+	served, err := discovery.NewDiscoveryClientForConfigAndClient(mgr.GetConfig(), mgr.GetHTTPClient())
+	if err != nil {
+		return fmt.Errorf("set up the discovery of optional kinds: %w", err)
+	}
+	r.Kinds = optional.New(optional.Options{Discovery: served, Cache: mgr.GetCache()})
+	if err = mgr.Add(r.Kinds); err != nil {
+		return fmt.Errorf("set up the optional kinds: %w", err)
+	}
+	return nil
 }
 
 // serverChanged passes what a pass reads of a server and leaves out its status,
@@ -138,21 +163,42 @@ func serverOfTeam(_ context.Context, object client.Object) []reconcile.Request {
 }
 
 // serversOfSecret finds the servers whose spec names a Secret, or whose
-// database cluster it belongs to.
+// database was found to need it.
 func (r *Reconciler) serversOfSecret(ctx context.Context, secret *metav1.PartialObjectMetadata) []reconcile.Request {
 	named := r.list(ctx, client.InNamespace(secret.Namespace), client.MatchingFields{refs.ServersBySecret: secret.Name})
-	if cluster, ok := postgresClusterOf(secret.Name); ok {
-		for _, server := range r.list(ctx, client.InNamespace(secret.Namespace)) {
-			if ref := server.Spec.Database.PostgresClusterRef; ref != nil && ref.Name == cluster {
-				named = append(named, server)
-			}
-		}
-	}
-	requests := make([]reconcile.Request, 0, len(named))
+	users := r.databases.users(client.ObjectKeyFromObject(secret))
+	requests := make([]reconcile.Request, 0, len(named)+len(users))
 	for i := range named {
 		requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&named[i])})
 	}
+	for _, user := range users {
+		requests = append(requests, reconcile.Request{NamespacedName: user})
+	}
 	return requests
+}
+
+// wantedKinds are the optional kinds that a server has to do with.
+func wantedKinds(spec *v1alpha1.TerdutServerSpec) []schema.GroupVersionKind {
+	var kinds []schema.GroupVersionKind
+	if kind, ref := clusterOf(&spec.Database); ref != nil {
+		kinds = append(kinds, kind.GroupVersionKind)
+	}
+	if listenerOf(spec) != nil {
+		kinds = append(kinds, routeKind)
+	}
+	return kinds
+}
+
+// watchKinds wakes servers by the optional kinds.
+func (r *Reconciler) watchKinds(c controller.Controller) error {
+	for _, kind := range []clusterKind{zalandoKind, cnpgKind} {
+		servers := handler.EnqueueRequestsFromMapFunc(r.serversOfCluster(kind))
+		if err := r.Kinds.Watch(c, kind.GroupVersionKind, servers, clusterChanged()); err != nil {
+			return err
+		}
+	}
+	owner := handler.EnqueueRequestForOwner(r.Client.Scheme(), r.Client.RESTMapper(), &v1alpha1.TerdutServer{}, handler.OnlyControllerOwner())
+	return r.Kinds.Watch(c, routeKind, owner, predicate.ResourceVersionChangedPredicate{})
 }
 
 func (r *Reconciler) list(ctx context.Context, options ...client.ListOption) []v1alpha1.TerdutServer {
