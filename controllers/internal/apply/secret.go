@@ -21,6 +21,8 @@ import (
 type SecretIntent struct {
 	Name                string
 	Labels, Annotations map[string]string
+	// Finalizers keep the Secret until somebody takes them off.
+	Finalizers []string
 	// Data are the plain values.
 	Data map[string][]byte
 }
@@ -116,6 +118,13 @@ func (e *Engine) secretIntent(owner client.Object, want SecretIntent) (*intent, 
 		"ownerReferences": []any{ownerReference},
 	}
 	content := map[string]any{"apiVersion": "v1", "kind": "Secret", "metadata": metadata}
+	if len(want.Finalizers) > 0 {
+		finalizers := make([]any, 0, len(want.Finalizers))
+		for _, finalizer := range want.Finalizers {
+			finalizers = append(finalizers, finalizer)
+		}
+		metadata["finalizers"] = finalizers
+	}
 	setMap(metadata, "labels", want.Labels, func(s string) string { return s })
 	setMap(metadata, "annotations", want.Annotations, func(s string) string { return s })
 	setMap(content, "data", want.Data, base64.StdEncoding.EncodeToString)

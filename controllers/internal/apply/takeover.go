@@ -123,16 +123,9 @@ func (e *Engine) LiveSelector(ctx context.Context, key Key) (*metav1.LabelSelect
 
 // takeOver takes one object over. It returns nil when there is nothing to take over.
 func (p *pass) takeOver(ctx context.Context, want *intent, from Origin) (*TakenOver, error) {
-	live, err := p.get(ctx, p.client, want.key)
-	if err == nil && (live == nil || !p.ours(live, want)) {
-		live, err = p.get(ctx, p.Engine.live, want.key)
-	}
-	if err != nil || live == nil || metav1.GetControllerOfNoCopy(live) != nil || live.GetDeletionTimestamp() != nil {
+	live, release, err := p.candidate(ctx, want, from)
+	if live == nil || err != nil {
 		return nil, err
-	}
-	release, belongs := from.release(live)
-	if !belongs {
-		return nil, nil
 	}
 	diff, err := p.compare(live, want)
 	if err != nil {
@@ -159,6 +152,22 @@ func (p *pass) takeOver(ctx context.Context, want *intent, from Origin) (*TakenO
 		}
 	}
 	return taken, nil
+}
+
+// candidate returns the object that bears the name of a child, if it can be taken over, and its release.
+func (p *pass) candidate(ctx context.Context, want *intent, from Origin) (client.Object, string, error) {
+	live, err := p.get(ctx, p.client, want.key)
+	if err == nil && (live == nil || !p.ours(live, want)) {
+		live, err = p.get(ctx, p.Engine.live, want.key)
+	}
+	if err != nil || live == nil || metav1.GetControllerOfNoCopy(live) != nil || live.GetDeletionTimestamp() != nil {
+		return nil, "", err
+	}
+	release, belongs := from.release(live)
+	if !belongs {
+		return nil, "", nil
+	}
+	return live, release, nil
 }
 
 // inherit makes the fields of the origin ours. The apply that follows removes those that are not in the intent, and sets

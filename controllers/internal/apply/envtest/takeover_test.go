@@ -293,6 +293,16 @@ var _ = Describe("TakeOver", Ordered, ContinueOnFailure, engineCase, func() {
 		Expect(taken).To(HaveLen(1))
 	})
 
+	It("costs no request once everything is taken over", func(ctx SpecContext) {
+		w := newWorld(ctx)
+		w.settle(ctx)
+		requests.take()
+		taken, err := w.engine.TakeOver(ctx, w.owner, w.children(), apply.Helm())
+		Expect(err).NotTo(HaveOccurred())
+		Expect(taken).To(BeEmpty())
+		Expect(requests.take()).To(BeEmpty())
+	})
+
 	It("leaves alone what is not Helm's, or somebody else's, or going", func(ctx SpecContext) {
 		r := newRelease(ctx, false)
 		r.install(ctx)
