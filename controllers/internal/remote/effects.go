@@ -55,9 +55,22 @@ func (p *pass[T, A, D]) create(ctx context.Context, s step) error {
 	if err != nil {
 		return err
 	}
+	if made.Name != s.name {
+		// Found again by its name only, it would be lost with this pass.
+		if err := p.Kind.Delete(ctx, p.api, p.obj, made.ID); err != nil && !errors.Is(err, ErrAbsent) {
+			return err
+		}
+		return p.misspelt(s.name, made.Name)
+	}
 	p.things = append(p.things, made)
 	p.made = made.ID
 	return nil
+}
+
+// misspelt refuses a name that the server does not keep as it is.
+func (p *pass[T, A, D]) misspelt(want, got string) error {
+	return outcome.Refused(synced, reasonInvalid,
+		"the server stores the name %q as %q: write it that way in the spec", want, got)
 }
 
 func (p *pass[T, A, D]) identify(ctx context.Context, id int64) error {
@@ -98,8 +111,7 @@ func (p *pass[T, A, D]) update(ctx context.Context, s step) error {
 	}
 	p.updated = s
 	if now.Name != want.Name && p.Naming != Singleton {
-		return outcome.Refused(synced, "Invalid",
-			"the server stores the name %q as %q: write it that way in the spec", want.Name, now.Name)
+		return p.misspelt(want.Name, now.Name)
 	}
 	*t = now
 	if !retiring && !isMarked(was) {

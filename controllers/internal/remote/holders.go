@@ -95,7 +95,8 @@ func (p *pass[T, A, D]) rival(ctx context.Context, t *Thing[D]) (*rival, error) 
 // recorded nothing. One that is being deleted or that cannot get at the object
 // does not count: it could block others for ever. One that merely waits does:
 // what it waits for, the team or the server, has come for this one already.
-func (p *pass[T, A, D]) elder(ctx context.Context) (string, error) {
+// Where the object exists, only those count that may take it over.
+func (p *pass[T, A, D]) elder(ctx context.Context, exists bool) (string, error) {
 	others, err := p.listObjects(ctx, p.Client, client.MatchingFields{claimIndex: p.ClaimKey(p.obj)})
 	if err != nil {
 		return "", err
@@ -103,6 +104,9 @@ func (p *pass[T, A, D]) elder(ctx context.Context) (string, error) {
 	for _, o := range others {
 		s := p.Kind.Load(o)
 		if s.Record != nil || !o.GetDeletionTimestamp().IsZero() || isShutOut(s.Conditions) {
+			continue
+		}
+		if exists && !p.MayAdopt(o, p.place) {
 			continue
 		}
 		if s.Pending != nil || older(o, p.obj) {

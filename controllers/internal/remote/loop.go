@@ -273,6 +273,7 @@ const (
 	reasonNameConflict  = "NameConflict"
 	reasonWaitingForOne = "WaitingForRule"
 	reasonKeyUnknown    = "KeyUnknown"
+	reasonInvalid       = "Invalid"
 
 	reasonUnexpectedAnswer = "UnexpectedAnswer"
 

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"testing"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 )
 
@@ -205,6 +206,22 @@ func TestRetiredNameIsFree(t *testing.T) {
 	w.mustSettle()
 	if !w.taken("Alpha", 0) || w.taken("Beta", 0) || len(w.things) != 2 {
 		t.Errorf("want Alpha and one that is retired: %+v", w.things)
+	}
+}
+
+// TestElderWithoutLeave: an older resource that may not take over what is there
+// does not keep a younger one from it that may.
+func TestElderWithoutLeave(t *testing.T) {
+	for name, k := range kinds() {
+		w := rivals(k.Naming, false, "one")
+		w.things = []Thing[string]{{ID: 1000, Name: "Alpha", CreatedAt: "long ago", Body: "one"}}
+		metav1.SetMetaDataAnnotation(&w.resources["b"].ObjectMeta, "adopt", "yes")
+		if err := w.finish(); err != nil {
+			t.Fatal(err)
+		}
+		if won, err := winner(w); err != nil || won != "b" {
+			t.Errorf("%s: %q won, %v", name, won, err)
+		}
 	}
 }
 

@@ -124,7 +124,7 @@ func (p *pass[T, A, D]) facts(ctx context.Context) (facts, error) {
 	if p.deleting || f.record != nil || f.pending != nil {
 		return f, nil
 	}
-	elder, err := p.elder(ctx)
+	elder, err := p.elder(ctx, f.other(f.want, 0, 0) != nil)
 	f.elder = elder
 	return f, err
 }

@@ -19,6 +19,7 @@ var _ = Describe("a name that is taken", func() {
 		Expect(told(ctx, team, v1alpha1.ConditionStalled)()).To(Equal("True NameConflict"))
 		Expect(i.peer.Calls("POST", "PUT", "PATCH", "DELETE")).To(BeEmpty())
 
+		// The older of two has no right on that account.
 		own := i.teamIn(i.platform, "Platform")
 		create(ctx, own)
 		eventuallyReady(ctx, own)
