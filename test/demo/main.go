@@ -71,6 +71,9 @@ func run(ctx context.Context) error {
 	if result.Clean && (err == nil || errors.Is(err, errInterrupted)) {
 		return errors.Join(err, st.Discard())
 	}
+	if _, missing := os.Stat(st.Logs()); missing != nil {
+		return errors.Join(err, st.Discard()) // nothing has come to write a log
+	}
 	return fmt.Errorf("%w\nlogs: %s", err, st.Logs())
 }
 

@@ -11,10 +11,12 @@ import (
 	"path/filepath"
 	"time"
 
+	"k8s.io/apimachinery/pkg/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"git.ryuvia.com/niklas/terdut-operator/controllers"
+	v1alpha1 "git.ryuvia.com/niklas/terdut-operator/api/terdut/v1alpha1"
 	"git.ryuvia.com/niklas/terdut-operator/test/controlplane"
 	"git.ryuvia.com/niklas/terdut-operator/test/controlplane/process"
 	"git.ryuvia.com/niklas/terdut-operator/test/localnode"
@@ -87,7 +89,11 @@ func (s *Stage) StartCluster(ctx context.Context) (err error) {
 	// The limits of a client spare a shared API server. This one is ours, and waiting here is polling.
 	unlimited := rest.CopyConfig(s.plane.Config)
 	unlimited.QPS = -1
-	s.Kube, err = client.New(unlimited, client.Options{Scheme: controllers.Scheme()})
+	known := runtime.NewScheme()
+	if err = errors.Join(clientgoscheme.AddToScheme(known), v1alpha1.AddToScheme(known)); err != nil {
+		return fmt.Errorf("register the types of the API: %w", err)
+	}
+	s.Kube, err = client.New(unlimited, client.Options{Scheme: known})
 	if err != nil {
 		return fmt.Errorf("make a client of the API server: %w", err)
 	}
