@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	"k8s.io/client-go/discovery"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -25,6 +26,7 @@ import (
 
 	v1alpha1 "git.ryuvia.com/niklas/terdut-operator/api/terdut/v1alpha1"
 	"git.ryuvia.com/niklas/terdut-operator/controllers/internal/apply"
+	"git.ryuvia.com/niklas/terdut-operator/controllers/internal/optional"
 	"git.ryuvia.com/niklas/terdut-operator/controllers/internal/outcome"
 	"git.ryuvia.com/niklas/terdut-operator/controllers/terdut/alertsource"
 	"git.ryuvia.com/niklas/terdut-operator/controllers/terdut/attach"
@@ -49,6 +51,9 @@ const (
 type Options struct {
 	// Resync is the time between two looks at a settled object.
 	Resync time.Duration
+	// OptionalPeriod is the time between two looks for kinds that somebody else
+	// installs, such as those of PostgreSQL operators. Default a minute.
+	OptionalPeriod time.Duration
 	// Proxy is the forward proxy for calls to servers; nil means none.
 	Proxy *url.URL
 	// AllowLoopback admits servers on loopback addresses. For tests.
@@ -81,7 +86,8 @@ func ManagerOptions() ctrl.Options {
 	return ctrl.Options{
 		Scheme: Scheme(),
 		Cache: cache.Options{
-			DefaultTransform: cache.TransformStripManagedFields(),
+			DefaultTransform:         cache.TransformStripManagedFields(),
+			DefaultWatchErrorHandler: optional.WatchErrorHandler,
 			ByObject: map[client.Object]cache.ByObject{
 				&appsv1.Deployment{}: ours,
 				&corev1.Service{}:    ours,
@@ -101,6 +107,10 @@ func Register(ctx context.Context, mgr ctrl.Manager, o Options) error {
 	if err != nil {
 		return err
 	}
+	kinds, err := optionalKinds(mgr, o.OptionalPeriod)
+	if err != nil {
+		return err
+	}
 	sessions := connect.New(connect.Options{
 		Reader: mgr.GetClient(), Live: mgr.GetAPIReader(), UserAgent: name,
 		Proxy: o.Proxy, AllowLoopback: o.AllowLoopback, Transport: o.Transport, APIServers: apiServers(mgr.GetConfig()),
@@ -109,7 +119,7 @@ func Register(ctx context.Context, mgr ctrl.Manager, o Options) error {
 
 	servers := &server.Reconciler{
 		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Engine: engine, Clients: sessions,
-		Recorder: mgr.GetEventRecorder(name), Schedule: outcome.NewSchedule(o.Resync), Resync: o.Resync,
+		Recorder: mgr.GetEventRecorder(name), Schedule: outcome.NewSchedule(o.Resync), Resync: o.Resync, Kinds: kinds,
 	}
 	if err := servers.SetupWithManager(mgr, server.Options{Secrets: secrets}); err != nil {
 		return err
@@ -163,6 +173,20 @@ func namedSecrets(mgr ctrl.Manager) (cluster.Cluster, error) {
 		return nil, fmt.Errorf("add the cache of named Secrets: %w", err)
 	}
 	return secrets, nil
+}
+
+// optionalKinds watches what somebody else may install, before or after the
+// operator starts.
+func optionalKinds(mgr ctrl.Manager, period time.Duration) (*optional.Kinds, error) {
+	served, err := discovery.NewDiscoveryClientForConfigAndClient(mgr.GetConfig(), mgr.GetHTTPClient())
+	if err != nil {
+		return nil, fmt.Errorf("set up the discovery of optional kinds: %w", err)
+	}
+	kinds := optional.New(optional.Options{Discovery: served, Cache: mgr.GetCache(), Period: period})
+	if err = mgr.Add(kinds); err != nil {
+		return nil, fmt.Errorf("set up the optional kinds: %w", err)
+	}
+	return kinds, nil
 }
 
 // identityOnly keeps of an object what tells that it has changed.
