@@ -13,39 +13,47 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/value"
 )
 
-// reown restores what we own of an object whose managedFields were cleared. An apply alone would not do: the API server
-// books all that it finds then under a name that is nobody's, and what is co-owned by it is never removed again. So we book
-// those fields of the intent that are as wanted, and nothing else. What differs is left to the apply that follows.
-func (p *pass) reown(ctx context.Context, want *intent, live client.Object) (client.Object, error) {
+// reown restores what we own of an object whose managedFields were cleared, and tells whether it did. applied says that we
+// are known to have applied to the object. An apply alone would not do: the API server books all that it finds then under
+// a name that is nobody's, and what is co-owned by it is never removed again. So we book those fields of the intent that
+// are as wanted, and nothing else. What differs is left to the apply that follows.
+func (e *Engine) reown(ctx context.Context, want *intent, live client.Object, applied bool) (client.Object, bool, error) {
 	entries := live.GetManagedFields()
-	if !vanished(entries) || !p.schemas.knows(want.key.gvk()) {
-		return live, nil
+	if hasOwn(entries) || !applied && !vanished(entries) || !e.schemas.knows(want.key.gvk()) {
+		return live, false, nil
 	}
-	seen, err := p.observe(live, want.key)
+	seen, err := e.observe(live, want.key)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	equal, err := equalFields(seen, want)
 	if err != nil {
-		return nil, fmt.Errorf("list the fields of %s: they do not fit the schema of its kind", want.key)
+		return nil, false, fmt.Errorf("list the fields of %s: they do not fit the schema of its kind", want.key)
 	}
-	if entries, err = p.book(entries, want.key, equal, func(m managed) bool { return m.entry.Manager == beforeFirstApply }); err != nil {
-		return nil, err
+	if equal.Empty() {
+		return live, false, nil
 	}
-	if live, err = p.patch(ctx, want.key, live, entries); err != nil {
-		return nil, err
+	entries, err = e.book(entries, want.key, equal, func(m managed) bool { return m.entry.Manager == beforeFirstApply })
+	if err != nil {
+		return nil, false, err
 	}
-	p.report.Reowned = append(p.report.Reowned, want.key)
-	return live, nil
+	live, err = e.patch(ctx, want.key, live, entries)
+	return live, err == nil, err
 }
 
-// vanished tells whether an object that was applied to has lost its managedFields, possibly before others applied to it.
+func hasOwn(entries []metav1.ManagedFieldsEntry) bool {
+	for i := range entries {
+		if isOwn(&entries[i]) {
+			return true
+		}
+	}
+	return false
+}
+
+// vanished tells whether managedFields were cleared, possibly before others applied.
 func vanished(entries []metav1.ManagedFieldsEntry) bool {
 	nobody := len(entries) == 0
 	for i := range entries {
-		if isOwn(&entries[i]) {
-			return false
-		}
 		nobody = nobody || entries[i].Manager == beforeFirstApply
 	}
 	return nobody

@@ -146,9 +146,13 @@ func (p *pass) create(ctx context.Context, want *intent) error {
 
 // update applies to a child that was just read live and is ours.
 func (p *pass) update(ctx context.Context, want *intent, live client.Object) error {
-	live, err := p.reown(ctx, want, live)
+	record := p.records[want.record()]
+	live, reowned, err := p.reown(ctx, want, live, record.UID == live.GetUID() && record.Intent != "")
 	if err != nil {
 		return err
+	}
+	if reowned {
+		p.report.Reowned = append(p.report.Reowned, want.key)
 	}
 	verdict, err := p.judge(live, want)
 	if err != nil {

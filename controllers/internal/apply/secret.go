@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -14,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 )
 
 // SecretIntent is a Secret that holds keys, as it should be. It is in the namespace of its owner. What stands in an
@@ -67,22 +69,27 @@ func (e *Engine) ApplySecret(ctx context.Context, owner client.Object, live *cor
 	case live.DeletionTimestamp != nil:
 		return nil, &LookAgain{Key: key, Err: errBeingDeleted}
 	}
-	diff, err := e.compare(live, want)
+	// Only we make such a Secret, and by an apply.
+	owned, _, err := e.reown(ctx, want, live, true)
+	if err != nil {
+		return nil, withoutValues(key, err, secret)
+	}
+	diff, err := e.compare(owned, want)
 	if err != nil {
 		return nil, err
 	}
 	if diff.same {
-		return live, nil
+		return asSecret(key, owned, nil)
 	}
 	if field, differs := immutable(diff, want); differs {
 		return nil, &Immutable{Key: key, Field: field}
 	}
-	done, err := e.applyOver(ctx, want, live, guard{uid: live.UID, resourceVersion: live.ResourceVersion})
+	done, err := e.applyOver(ctx, want, owned, guard{uid: owned.GetUID(), resourceVersion: owned.GetResourceVersion()})
 	return asSecret(key, done.object, withoutValues(key, err, secret))
 }
 
 // ForeignFields returns the fields of the intent that we do not own in live, and who has them now. That is all that drift
-// of such a Secret means: values are not compared.
+// of such a Secret means: values are not compared. If its managedFields were cleared, only what is missing is returned.
 func (e *Engine) ForeignFields(owner client.Object, live *corev1.Secret, secret SecretIntent) ([]FieldDrift, error) {
 	want, err := e.secretIntent(owner, secret)
 	if err != nil {
@@ -92,11 +99,17 @@ func (e *Engine) ForeignFields(owner client.Object, live *corev1.Secret, secret 
 	if err != nil {
 		return nil, fmt.Errorf("list the fields of %s: they do not fit the schema", want.key)
 	}
-	owned, err := ownedFields(live.GetManagedFields())
+	seen, err := e.observe(live, want.key)
 	if err != nil {
 		return nil, err
 	}
-	paths := readable(wanted.Difference(owned))
+	paths := readable(wanted.Difference(seen.owned))
+	if !hasOwn(live.GetManagedFields()) {
+		paths = slices.DeleteFunc(paths, func(path fieldpath.Path) bool {
+			_, exists := valueAt(seen.live.AsValue(), path)
+			return exists
+		})
+	}
 	if len(paths) == 0 {
 		return nil, nil
 	}

@@ -3,6 +3,7 @@ package apply_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -85,6 +86,24 @@ var _ = Describe("Repair", func() {
 		w.settle(ctx)
 		Expect(w.container(ctx, "server").Env).To(HaveLen(2))
 		Expect(w.liveDeployment(ctx).Annotations).To(HaveKeyWithValue("mesh.test/injected", "yes"))
+		w.rests(ctx)
+	})
+
+	It("owns it again when only its own entry was removed", engineCase, func(ctx SpecContext) {
+		w.settle(ctx)
+		deployment := w.liveDeployment(ctx)
+		deployment.Annotations = map[string]string{"example.com/note": "mine"}
+		Expect(admin.Update(ctx, deployment, client.FieldOwner("kubectl-edit"))).To(Succeed())
+		deployment.ManagedFields = slices.DeleteFunc(deployment.ManagedFields, func(entry metav1.ManagedFieldsEntry) bool {
+			return entry.Manager == apply.FieldManager
+		})
+		Expect(admin.Update(ctx, deployment)).To(Succeed())
+		Expect(managers(ctx)).To(ConsistOf("kubectl-edit"))
+		w.seen(ctx)
+		report := w.settle(ctx)
+		Expect(report.Changes).To(BeEmpty())
+		Expect(report.Reowned).To(HaveLen(1))
+		Expect(managers(ctx)).To(ConsistOf("kubectl-edit", apply.FieldManager))
 		w.rests(ctx)
 	})
 

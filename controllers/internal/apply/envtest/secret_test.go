@@ -10,6 +10,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
@@ -80,6 +81,31 @@ var _ = Describe("ApplySecret", func() {
 		applied, err := engine.ApplySecret(ctx, owner, live, want)
 		Expect(err).NotTo(HaveOccurred())
 		Expect(applied.Data).To(HaveKeyWithValue("key", []byte("canary-one")))
+	})
+
+	It("owns it again when its managedFields were cleared, and removes what the intent drops", engineCase, func(ctx SpecContext) {
+		made, err := engine.ApplySecret(ctx, owner, nil, want)
+		Expect(err).NotTo(HaveOccurred())
+		cleared := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"managedFields":[{}]}}`))
+		Expect(admin.Patch(ctx, made, cleared)).To(Succeed())
+		Expect(read(ctx).ManagedFields).To(BeEmpty())
+		foreign, err := engine.ForeignFields(owner, read(ctx), want)
+		Expect(err).NotTo(HaveOccurred())
+		Expect(foreign).To(BeEmpty())
+
+		want.Data = map[string][]byte{"key": []byte("canary-two")}
+		applied, err := engine.ApplySecret(ctx, owner, read(ctx), want)
+		Expect(err).NotTo(HaveOccurred())
+		Expect(applied.Data).To(Equal(map[string][]byte{"key": []byte("canary-two"), "url": []byte("http://demo")}))
+
+		By("doing so for what was wanted when it owned it again")
+		want.Data["url"] = []byte("http://demo")
+		_, err = engine.ApplySecret(ctx, owner, read(ctx), want)
+		Expect(err).NotTo(HaveOccurred())
+		delete(want.Data, "url")
+		applied, err = engine.ApplySecret(ctx, owner, read(ctx), want)
+		Expect(err).NotTo(HaveOccurred())
+		Expect(applied.Data).To(Equal(map[string][]byte{"key": []byte("canary-two")}))
 	})
 
 	It("refuses a Secret that the owner does not control", func(ctx SpecContext) {
