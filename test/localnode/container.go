@@ -159,6 +159,11 @@ func (c *container) start(ctx context.Context) (*process.Process, string, error)
 	if err != nil {
 		return nil, "", &obstacleError{"CreateContainerConfigError", err}
 	}
+	places, err := mount(ctx, node.values, pod, c.spec, filepath.Join(node.dir, string(pod.UID), "volumes", c.spec.Name))
+	if err != nil {
+		return nil, "", &obstacleError{"ContainerCreating", err}
+	}
+	env = relocate(env, places)
 	line, known := commandLine(node.options.Images, c.spec, env)
 	if !known {
 		return nil, "", c.unknownImage()

@@ -16,8 +16,10 @@
 //     HOME, those of Services). Programs are found in the PATH of the test process, when they are started.
 //   - An image is a command line of this machine. It replaces the first word of the container's command; the other words
 //     and the container's args follow it.
-//   - Volumes, security contexts, resources, the working directory, lifecycle hooks, node selectors, taints and affinities
-//     are ignored. A process starts in an empty directory of its own.
+//   - Security contexts, resources, the working directory, lifecycle hooks, node selectors, taints and affinities are
+//     ignored. A process starts in an empty directory of its own.
+//   - There is no mount namespace. A Secret volume is written into a directory when the container starts, and the mount
+//     path is replaced by that directory in the values of the environment. All other volumes, and subPath, are ignored.
 //   - Probes are httpGet and tcpSocket. A container with another kind, or with resourceFieldRef or fileKeyRef in its
 //     environment, stays in CreateContainerConfigError. Periods and delays are capped ([Options.MaxProbePeriod]).
 //   - Init containers run in order; a restartable one (a sidecar) is run as an ordinary container.
