@@ -39,6 +39,13 @@ type Loop[T client.Object, A, D any] struct {
 	// MayAdopt tells whether an unmarked object of the wanted name may be taken
 	// over.
 	MayAdopt func(T, Place) bool
+	// Beside sees to what accompanies an object once that stands on the server
+	// as the spec asks, and returns the conditions that say so. Its endings do
+	// not make the object itself less in sync. Nil where a kind has nothing of
+	// the sort.
+	Beside func(ctx context.Context, api A, obj T) ([]status.Part, error)
+	// Leave undoes what Beside did, before the object is deleted on the server.
+	Leave func(ctx context.Context, api A, obj T) error
 
 	// Client reads from the cache and writes. Live reads past the cache.
 	Client   client.Client
@@ -84,6 +91,10 @@ type visit[T client.Object, A, D any] struct {
 	obj T
 	// written is the state as the API server has it.
 	written State[D]
+	// stands is true once the object is on the server as the spec asks; beside
+	// is then what Beside says.
+	stands bool
+	beside []status.Part
 }
 
 // converge makes the object on the server what the spec asks.
@@ -96,7 +107,12 @@ func (v *visit[T, A, D]) converge(ctx context.Context) error {
 		return err
 	}
 	p := &pass[T, A, D]{visit: v, place: place, api: api, state: v.Kind.Load(v.obj)}
-	return p.run(ctx, decide)
+	if err := p.run(ctx, decide); err != nil || v.Beside == nil {
+		return err
+	}
+	v.stands = true
+	v.beside, err = v.Beside(ctx, api, v.obj)
+	return err
 }
 
 // clean deletes what the object has recorded and lets it go. An object that
@@ -121,6 +137,11 @@ func (v *visit[T, A, D]) clean(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if v.Leave != nil {
+		if err := v.Leave(ctx, api, v.obj); err != nil {
+			return err
+		}
+	}
 	p := &pass[T, A, D]{visit: v, place: place, api: api, state: state, deleting: true}
 	return p.run(ctx, decideDelete)
 }
@@ -133,7 +154,7 @@ func (v *visit[T, A, D]) report(ctx context.Context, err error) (reconcile.Resul
 		return reconcile.Result{}, err
 	}
 	s := v.Kind.Load(v.obj)
-	if ending == nil {
+	if ending == nil || v.stands {
 		s.ObservedGeneration = v.obj.GetGeneration()
 	}
 	old := s.Conditions
@@ -150,31 +171,6 @@ func (v *visit[T, A, D]) report(ctx context.Context, err error) (reconcile.Resul
 		return v.Schedule.Ended(client.ObjectKeyFromObject(v.obj), ending), nil
 	}
 	return v.Schedule.Settled(client.ObjectKeyFromObject(v.obj)), nil
-}
-
-// find sorts an ending into the conditions of the kind.
-func (v *visit[T, A, D]) find(s State[D], e *outcome.Ending) status.Finding {
-	f := status.Finding{Generation: v.obj.GetGeneration()}
-	resolved := status.True(referencesResolved, "Resolved", "everything that the spec refers to is there")
-	switch {
-	case e == nil:
-		f.Parts = []status.Part{resolved, status.True(synced, "InSync", "the server has it as the spec asks")}
-		return f
-	case e.Condition == referencesResolved:
-		f.Parts = []status.Part{status.Of(e), {Type: synced, Status: metav1.ConditionUnknown, Reason: "Blocked",
-			Message: "waits for what the spec refers to"}}
-	default:
-		f.Parts = []status.Part{resolved, status.Of(e.On(synced))}
-	}
-	if e.Stalled {
-		f.Stalled = e
-	}
-	if !v.obj.GetDeletionTimestamp().IsZero() {
-		f.Degraded = e
-	}
-	// A server that does not answer says nothing about what was applied.
-	f.KeepReady = e.Status == metav1.ConditionUnknown && s.ObservedGeneration == v.obj.GetGeneration()
-	return f
 }
 
 // save writes a state, and the whole status with it, if it is not what the API

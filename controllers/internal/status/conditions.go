@@ -26,6 +26,8 @@ type Part struct {
 	Status  metav1.ConditionStatus
 	Reason  string
 	Message string
+	// Aside is true for a part that does not count for Ready.
+	Aside bool
 }
 
 // True is a part that is as it should be.
@@ -90,7 +92,7 @@ func Conditions(previous []metav1.Condition, f Finding, now metav1.Time) []metav
 
 func readyOf(parts []Part) Part {
 	for _, p := range parts {
-		if p.Status != metav1.ConditionTrue {
+		if p.Status != metav1.ConditionTrue && !p.Aside {
 			return Part{Type: ready, Status: p.Status, Reason: p.Reason, Message: p.Message}
 		}
 	}

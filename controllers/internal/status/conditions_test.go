@@ -64,6 +64,9 @@ func TestConditions(t *testing.T) {
 			"Current", "True Ready", nil},
 		{"silence before", Finding{Generation: 2, Parts: []Part{resolved(), spoken(silent)}}, 1,
 			"InProgress", "Unknown ServerUnreachable", []string{"Reconciling"}},
+		{"what does not count", Finding{Generation: 1, Parts: []Part{resolved(), inSync(),
+			{Type: "Beside", Status: metav1.ConditionFalse, Reason: "Missing", Message: "not there", Aside: true}}}, 1,
+			"Current", "True Ready", nil},
 		{"a deletion that hangs", Finding{Generation: 2, Parts: []Part{resolved(), spoken(silent)}, Degraded: silent}, 1,
 			"InProgress", "Unknown ServerUnreachable", []string{"Degraded", "Reconciling"}},
 	} {
@@ -122,7 +125,7 @@ func TestTransitions(t *testing.T) {
 		{"nothing", good, good, nil},
 		{"ready", nil, good, []Event{{Reason: "Ready", Message: "everything is as the spec asks"}}},
 		{"an ordinary start", nil, of(missing, follows), []Event{{Reason: "WaitingForTeam", Message: "no team"}}},
-		{"another message is no event", of(missing), of(Part{missing.Type, missing.Status, missing.Reason, "other words"}), nil},
+		{"another message is no event", of(missing), of(Part{Type: missing.Type, Status: missing.Status, Reason: missing.Reason, Message: "other words"}), nil},
 		{"trouble, told once", good, Conditions(good, Finding{Parts: []Part{resolved(), Of(conflict)}, Stalled: conflict}, late),
 			[]Event{{Warning: true, Reason: "NameConflict", Message: "taken"}}},
 		{"silence that leaves Ready", good,
