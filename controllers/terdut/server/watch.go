@@ -37,6 +37,9 @@ type Options struct {
 	// Secrets that specs name, which do not bear our label. The caller adds it
 	// to the manager. Required.
 	Secrets cluster.Cluster
+	// KindsPeriod is the time between two looks for optional kinds, where the
+	// Reconciler was not given the Kinds. Default a minute.
+	KindsPeriod time.Duration
 	// Workers is how many servers are looked at side by side. Default 1.
 	Workers int
 }
@@ -48,7 +51,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, options Options) error {
 		return errors.New("set up the controller of TerdutServers: Clients, Resync and Options.Secrets are required")
 	}
 	r.fill(mgr)
-	if err := r.fillKinds(mgr); err != nil {
+	if err := r.fillKinds(mgr, options.KindsPeriod); err != nil {
 		return err
 	}
 	changed := builder.WithPredicates(predicate.ResourceVersionChangedPredicate{})
@@ -101,7 +104,7 @@ func (r *Reconciler) fill(mgr ctrl.Manager) {
 }
 
 // fillKinds makes the optional kinds, where nobody shares them.
-func (r *Reconciler) fillKinds(mgr ctrl.Manager) error {
+func (r *Reconciler) fillKinds(mgr ctrl.Manager, period time.Duration) error {
 	if r.Kinds != nil {
 		return nil
 	}
@@ -109,7 +112,7 @@ func (r *Reconciler) fillKinds(mgr ctrl.Manager) error {
 	if err != nil {
 		return fmt.Errorf("set up the discovery of optional kinds: %w", err)
 	}
-	r.Kinds = optional.New(optional.Options{Discovery: served, Cache: mgr.GetCache()})
+	r.Kinds = optional.New(optional.Options{Discovery: served, Cache: mgr.GetCache(), Period: period})
 	if err = mgr.Add(r.Kinds); err != nil {
 		return fmt.Errorf("set up the optional kinds: %w", err)
 	}
