@@ -79,10 +79,11 @@ type ServerDatabaseStatus struct {
 	// It is made with a key of the operator's own.
 	// +kubebuilder:validation:MaxLength=128
 	PasswordHMAC string `json:"passwordHMAC"`
-	// outdatedRevision is the revision of the Deployment whose pods started
-	// before the password last changed, and need a restart. Empty when there
-	// are none.
+	// outdatedPods have run since before the password last changed, and need a
+	// restart; as <pod>/<restarts>. There are none with restartOnRotation.
 	// +optional
-	// +kubebuilder:validation:MaxLength=63
-	OutdatedRevision string `json:"outdatedRevision,omitempty"`
+	// +listType=set
+	// +kubebuilder:validation:MaxItems=16
+	// +kubebuilder:validation:items:MaxLength=280
+	OutdatedPods []string `json:"outdatedPods,omitempty"`
 }

@@ -215,9 +215,12 @@ var schemaYAML = typed.YAMLObject(`types:
 - name: com.ryuvia.git.niklas.terdut-operator.api.terdut.v1alpha1.ServerDatabaseStatus
   map:
     fields:
-    - name: outdatedRevision
+    - name: outdatedPods
       type:
-        scalar: string
+        list:
+          elementType:
+            scalar: string
+          elementRelationship: associative
     - name: passwordHMAC
       type:
         scalar: string

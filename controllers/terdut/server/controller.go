@@ -138,6 +138,9 @@ func (r *Reconciler) converge(ctx context.Context, server *v1alpha1.TerdutServer
 	if err != nil {
 		return seen, err
 	}
+	if seen.Running, err = r.running(ctx, server, &seen); err != nil {
+		return seen, err
+	}
 	if in.Selector, err = r.selectorOf(ctx, server, seen.Deployment); err != nil {
 		return seen, err
 	}

@@ -7,9 +7,9 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"slices"
 	"strings"
 
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -27,9 +27,8 @@ const (
 	// keyIDSize is how many digits of an HMAC tell the key that it was made
 	// with.
 	keyIDSize = 8
-	// revisionAnnotation counts the templates of a Deployment: it changes
-	// exactly when all pods are replaced.
-	revisionAnnotation = "deployment.kubernetes.io/revision"
+	// maxOutdated is how many pods are remembered; a Deployment has at most ten.
+	maxOutdated = 16
 )
 
 // passwordHMAC is what may be shown of a password: it is another one when the
@@ -116,14 +115,13 @@ func databaseStatus(server *v1alpha1.TerdutServer, seen *Seen) *v1alpha1.ServerD
 		PasswordSecretRef: v1alpha1.SecretKeyRef{Name: seen.Database.Password.Secret, Key: seen.Database.Password.Key},
 		PasswordHMAC:      seen.Database.PasswordHMAC,
 	}
-	running := revision(seen.Deployment)
 	switch {
 	case server.Spec.Database.RestartOnRotation:
 		// The template changes with the password.
 	case passwordChanged(before, next):
-		next.OutdatedRevision = running
-	case before != nil && before.PasswordSecretRef == next.PasswordSecretRef && before.OutdatedRevision == running:
-		next.OutdatedRevision = running
+		next.OutdatedPods = seen.Running
+	case before != nil && before.PasswordSecretRef == next.PasswordSecretRef:
+		next.OutdatedPods = common(before.OutdatedPods, seen.Running)
 	}
 	return next
 }
@@ -138,16 +136,43 @@ func passwordChanged(before, next *v1alpha1.ServerDatabaseStatus) bool {
 		before.PasswordHMAC != next.PasswordHMAC
 }
 
-// revision is that of the template that the pods of a Deployment run; empty when
-// there are no pods.
-func revision(d *appsv1.Deployment) string {
-	if d == nil || d.Status.Replicas == 0 {
-		return ""
+// running are the pods whose container runs now, as <pod>/<restarts>. A
+// container takes the password when it starts, so that this names exactly one
+// use of it. It is asked for only when there is something to compare it with.
+func (r *Reconciler) running(ctx context.Context, server *v1alpha1.TerdutServer, seen *Seen) ([]string, error) {
+	before, now := server.Status.Database, databaseStatus(server, seen)
+	if server.Spec.Database.RestartOnRotation || seen.Deployment == nil || now == nil ||
+		!passwordChanged(before, now) && (before == nil || len(before.OutdatedPods) == 0) {
+		return nil, nil
 	}
-	if counted := d.Annotations[revisionAnnotation]; counted != "" {
-		return counted
+	pods, err := r.podsOf(ctx, seen.Deployment)
+	if err != nil {
+		return nil, err
 	}
-	return "0"
+	var names []string
+	for i := range pods {
+		if pods[i].DeletionTimestamp != nil || len(names) == maxOutdated {
+			continue
+		}
+		for _, c := range pods[i].Status.ContainerStatuses {
+			if c.Name == containerName && c.State.Running != nil {
+				names = append(names, fmt.Sprintf("%s/%d", pods[i].Name, c.RestartCount))
+			}
+		}
+	}
+	slices.Sort(names)
+	return names, nil
+}
+
+// common are those of a that are in b.
+func common(a, b []string) []string {
+	var both []string
+	for _, name := range a {
+		if slices.Contains(b, name) {
+			both = append(both, name)
+		}
+	}
+	return both
 }
 
 // rotationEvents tells that the password has changed, once: a status that says
@@ -161,7 +186,7 @@ func rotationEvents(server *v1alpha1.TerdutServer, next *v1alpha1.ServerDatabase
 		return []status.Event{{Reason: v1alpha1.EventDatabasePasswordChanged, Message: changed + ": the pods are restarted with it"}}
 	}
 	message := changed + "; no pod runs with the earlier one"
-	if next.OutdatedRevision != "" {
+	if len(next.OutdatedPods) > 0 {
 		message = changed + "; the pods still have the earlier one: " + restartHint(server)
 	}
 	return []status.Event{{Warning: true, Reason: v1alpha1.EventDatabasePasswordChanged, Message: message}}

@@ -2,10 +2,11 @@ package server
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 	"testing"
 
-	appsv1 "k8s.io/api/apps/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 
 	v1alpha1 "git.ryuvia.com/niklas/terdut-operator/api/terdut/v1alpha1"
 )
@@ -37,46 +38,43 @@ func TestDatabaseStatus(t *testing.T) {
 	mac := func(key byte, password string) string {
 		return passwordHMAC(bytes.Repeat([]byte{key}, hmacKeySize), []byte(password))
 	}
-	running := func(revision string) *appsv1.Deployment {
-		return pods(1, func(d *appsv1.Deployment) { d.Annotations = map[string]string{revisionAnnotation: revision} })
+	status := func(hmac string, outdated ...string) *v1alpha1.ServerDatabaseStatus {
+		return &v1alpha1.ServerDatabaseStatus{PasswordSecretRef: v1alpha1.SecretKeyRef{Name: "db", Key: "password"}, PasswordHMAC: hmac, OutdatedPods: outdated}
 	}
-	status := func(hmac, outdated string) *v1alpha1.ServerDatabaseStatus {
-		return &v1alpha1.ServerDatabaseStatus{PasswordSecretRef: v1alpha1.SecretKeyRef{Name: "db", Key: "password"}, PasswordHMAC: hmac, OutdatedRevision: outdated}
-	}
-	elsewhere := status(mac(1, "a"), "")
+	elsewhere := status(mac(1, "a"))
 	elsewhere.PasswordSecretRef.Name = "another"
 	for name, c := range map[string]struct {
-		before     *v1alpha1.ServerDatabaseStatus
-		hmac       string
-		deployment *appsv1.Deployment
-		restart    bool
-		outdated   string
-		event      string
+		before   *v1alpha1.ServerDatabaseStatus
+		hmac     string
+		running  []string
+		restart  bool
+		outdated []string
+		event    string
 	}{
-		"first look":              {nil, mac(1, "a"), running("1"), false, "", ""},
-		"the same":                {status(mac(1, "a"), ""), mac(1, "a"), running("1"), false, "", ""},
-		"changed":                 {status(mac(1, "a"), ""), mac(1, "b"), running("1"), false, "1", "the pods still have the earlier one"},
-		"still not restarted":     {status(mac(1, "b"), "1"), mac(1, "b"), running("1"), false, "1", ""},
-		"restarted":               {status(mac(1, "b"), "1"), mac(1, "b"), running("2"), false, "", ""},
-		"changed again":           {status(mac(1, "b"), "1"), mac(1, "c"), running("2"), false, "2", "the pods still have the earlier one"},
-		"changed, to be rolled":   {status(mac(1, "a"), ""), mac(1, "b"), running("1"), true, "", "restarted"},
-		"asked to roll meanwhile": {status(mac(1, "b"), "1"), mac(1, "b"), running("1"), true, "", ""},
-		"changed without pods":    {status(mac(1, "a"), ""), mac(1, "b"), nil, false, "", "no pod runs"},
-		"changed, scaled to 0":    {status(mac(1, "a"), ""), mac(1, "b"), pods(0, nil), false, "", "no pod runs"},
-		"changed, not counted":    {status(mac(1, "a"), ""), mac(1, "b"), pods(1, nil), false, "0", "the pods still"},
-		"another Secret":          {elsewhere, mac(1, "b"), running("1"), false, "", ""},
-		"another HMAC key":        {status(mac(1, "a"), ""), mac(2, "a"), running("1"), false, "", ""},
+		"first look":              {nil, mac(1, "a"), nil, false, nil, ""},
+		"the same":                {status(mac(1, "a")), mac(1, "a"), nil, false, nil, ""},
+		"changed":                 {status(mac(1, "a")), mac(1, "b"), []string{"x/0"}, false, []string{"x/0"}, "the pods still have the earlier one"},
+		"still not restarted":     {status(mac(1, "b"), "x/0"), mac(1, "b"), []string{"x/0"}, false, []string{"x/0"}, ""},
+		"one of two restarted":    {status(mac(1, "b"), "x/0", "y/0"), mac(1, "b"), []string{"x/1", "y/0"}, false, []string{"y/0"}, ""},
+		"restarted":               {status(mac(1, "b"), "x/0"), mac(1, "b"), []string{"z/0"}, false, nil, ""},
+		"crashed":                 {status(mac(1, "b"), "x/0"), mac(1, "b"), nil, false, nil, ""},
+		"changed again":           {status(mac(1, "b"), "x/0"), mac(1, "c"), []string{"z/0"}, false, []string{"z/0"}, "the pods still have the earlier one"},
+		"changed, to be rolled":   {status(mac(1, "a")), mac(1, "b"), nil, true, nil, "restarted"},
+		"asked to roll meanwhile": {status(mac(1, "b"), "x/0"), mac(1, "b"), nil, true, nil, ""},
+		"changed without pods":    {status(mac(1, "a")), mac(1, "b"), nil, false, nil, "no pod runs"},
+		"another Secret":          {elsewhere, mac(1, "b"), nil, false, nil, ""},
+		"another HMAC key":        {status(mac(1, "a")), mac(2, "a"), nil, false, nil, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			server := observed(1)
 			server.Status.Database = c.before
 			server.Spec.Database.RestartOnRotation = c.restart
 			seen := Seen{
-				Database:   &Database{DSN: "postgres://h", Password: &SecretKey{"db", "password"}, PasswordHMAC: c.hmac},
-				Deployment: c.deployment,
+				Database: &Database{DSN: "postgres://h", Password: &SecretKey{"db", "password"}, PasswordHMAC: c.hmac},
+				Running:  c.running,
 			}
 			got := databaseStatus(server, &seen)
-			if got.OutdatedRevision != c.outdated || got.PasswordHMAC != c.hmac || got.PasswordSecretRef.Name != "db" {
+			if !slices.Equal(got.OutdatedPods, c.outdated) || got.PasswordHMAC != c.hmac || got.PasswordSecretRef.Name != "db" {
 				t.Errorf("got %+v", got)
 			}
 			events := rotationEvents(server, got)
@@ -87,14 +85,14 @@ func TestDatabaseStatus(t *testing.T) {
 				t.Errorf("got %+v", events[0])
 			}
 			server.Status.Database = got
-			if again := databaseStatus(server, &seen); *again != *got || rotationEvents(server, again) != nil {
+			if again := databaseStatus(server, &seen); !equality.Semantic.DeepEqual(again, got) || rotationEvents(server, again) != nil {
 				t.Errorf("a second look says something else: %+v", again)
 			}
 		})
 	}
 	server := observed(1)
-	server.Status.Database = status(mac(1, "a"), "1")
-	if got := databaseStatus(server, &Seen{}); *got != *server.Status.Database {
+	server.Status.Database = status(mac(1, "a"), "x/0")
+	if got := databaseStatus(server, &Seen{}); !equality.Semantic.DeepEqual(got, server.Status.Database) {
 		t.Errorf("what was not looked at is not forgotten: %+v", got)
 	}
 	if got := databaseStatus(server, &Seen{Database: &Database{DSN: "postgres://h"}}); got != nil {

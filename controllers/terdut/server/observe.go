@@ -33,6 +33,9 @@ type Seen struct {
 	// Identity is nil when the operator has no accepted key, or the pass did
 	// not come to it.
 	Identity *Identity
+	// Running are the pods that run, as <pod>/<restarts>, when the password has
+	// changed.
+	Running []string
 	// Teams is the number of attached teams.
 	Teams int32
 }
@@ -90,9 +93,9 @@ func databaseReady(server *v1alpha1.TerdutServer, seen Seen, password *v1alpha1.
 			Type: v1alpha1.ConditionDatabaseReady, Status: metav1.ConditionUnknown, Reason: v1alpha1.ReasonProgressing,
 			Message: "the database was not looked at yet",
 		})
-	case password != nil && password.OutdatedRevision != "":
+	case password != nil && len(password.OutdatedPods) > 0:
 		return status.True(v1alpha1.ConditionDatabaseReady, v1alpha1.ReasonNotVerified, fmt.Sprintf(
-			"the password in Secret %q has changed since the pods started: %s", password.PasswordSecretRef.Name, restartHint(server)))
+			"the password in Secret %q has changed since the pods that run have started: %s", password.PasswordSecretRef.Name, restartHint(server)))
 	case serves(seen.Deployment):
 		return status.True(v1alpha1.ConditionDatabaseReady, v1alpha1.ReasonConnected, "pods that use the database are ready")
 	}

@@ -35,6 +35,11 @@ func (r *Reconciler) pods(ctx context.Context, d *appsv1.Deployment) ([]corev1.P
 	if d == nil || d.Status.ObservedGeneration < d.Generation || available(d, nil).Status == metav1.ConditionTrue {
 		return nil, nil
 	}
+	return r.podsOf(ctx, d)
+}
+
+// podsOf are the pods of a Deployment, read live.
+func (r *Reconciler) podsOf(ctx context.Context, d *appsv1.Deployment) ([]corev1.Pod, error) {
 	selector, err := metav1.LabelSelectorAsSelector(d.Spec.Selector)
 	if err != nil {
 		return nil, fmt.Errorf("read the selector of Deployment %s: %w", client.ObjectKeyFromObject(d), err)

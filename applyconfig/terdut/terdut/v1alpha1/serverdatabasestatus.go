@@ -13,10 +13,9 @@ type ServerDatabaseStatusApplyConfiguration struct {
 	// passwordHMAC tells a change of the password, and nothing else about it.
 	// It is made with a key of the operator's own.
 	PasswordHMAC *string `json:"passwordHMAC,omitempty"`
-	// outdatedRevision is the revision of the Deployment whose pods started
-	// before the password last changed, and need a restart. Empty when there
-	// are none.
-	OutdatedRevision *string `json:"outdatedRevision,omitempty"`
+	// outdatedPods have run since before the password last changed, and need a
+	// restart; as <pod>/<restarts>. There are none with restartOnRotation.
+	OutdatedPods []string `json:"outdatedPods,omitempty"`
 }
 
 // ServerDatabaseStatusApplyConfiguration constructs a declarative configuration of the ServerDatabaseStatus type for use with
@@ -41,10 +40,12 @@ func (b *ServerDatabaseStatusApplyConfiguration) WithPasswordHMAC(value string) 
 	return b
 }
 
-// WithOutdatedRevision sets the OutdatedRevision field in the declarative configuration to the given value
-// and returns the receiver, so that objects can be built by chaining "With" function invocations.
-// If called multiple times, the OutdatedRevision field is set to the value of the last call.
-func (b *ServerDatabaseStatusApplyConfiguration) WithOutdatedRevision(value string) *ServerDatabaseStatusApplyConfiguration {
-	b.OutdatedRevision = &value
+// WithOutdatedPods adds the given value to the OutdatedPods field in the declarative configuration
+// and returns the receiver, so that objects can be build by chaining "With" function invocations.
+// If called multiple times, values provided by each call will be appended to the OutdatedPods field.
+func (b *ServerDatabaseStatusApplyConfiguration) WithOutdatedPods(values ...string) *ServerDatabaseStatusApplyConfiguration {
+	for i := range values {
+		b.OutdatedPods = append(b.OutdatedPods, values[i])
+	}
 	return b
 }
