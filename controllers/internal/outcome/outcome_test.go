@@ -61,13 +61,26 @@ func TestSchedule(t *testing.T) {
 	if other := s.Ended(types.NamespacedName{Name: "b"}, waiting).RequeueAfter; other != backoffFirst {
 		t.Errorf("another object pauses %v", other)
 	}
+	s.Settled(key)
+	if after := s.Ended(key, waiting).RequeueAfter; after != backoffFirst {
+		t.Errorf("after it was settled it pauses %v", after)
+	}
+	s.Ended(key, waiting)
+	s.Forget(key)
+	if after := s.Ended(key, waiting).RequeueAfter; after != backoffFirst {
+		t.Errorf("a forgotten object pauses %v", after)
+	}
+}
+
+// TestTimesThatAreGiven: a resync has its own time, and so has what somebody
+// asked for.
+func TestTimesThatAreGiven(t *testing.T) {
+	const resync = 10 * time.Minute
+	s, key := NewSchedule(resync), types.NamespacedName{Name: "a"}
 	for range 100 {
 		if after := s.Settled(key).RequeueAfter; after < resync*9/10 || after > resync*11/10 {
 			t.Fatalf("a resync after %v", after)
 		}
-	}
-	if after := s.Ended(key, waiting).RequeueAfter; after != backoffFirst {
-		t.Errorf("after it was settled it pauses %v", after)
 	}
 	asked := Unknown("C", "R", "m")
 	asked.After = 7 * time.Second
@@ -76,11 +89,6 @@ func TestSchedule(t *testing.T) {
 	}
 	if after := s.Ended(key, Refused("C", "R", "m")).RequeueAfter; after < resync*9/10 {
 		t.Errorf("what only a person can change is tried again after %v", after)
-	}
-	s.Ended(key, waiting)
-	s.Forget(key)
-	if after := s.Ended(key, waiting).RequeueAfter; after != backoffFirst {
-		t.Errorf("a forgotten object pauses %v", after)
 	}
 }
 

@@ -152,16 +152,22 @@ func (p *pass[T, A, D]) settle(ctx context.Context, s step) error {
 	before := p.state.Record
 	p.state.Record = &Record{Place: p.place, ID: t.ID, CreatedAt: t.CreatedAt, OwnerUID: p.obj.GetUID(), Adopted: s.adopted}
 	p.state.Pending = nil
-	if pending == nil {
-		body := t.Body
-		p.state.Applied = &body
-		if s.adopted && (before == nil || before.ID != t.ID) {
-			p.tell(eventAdopted, "%s %q (%d) was there already and is now held by this resource", p.Noun, p.want.Name, t.ID)
-		}
-		return nil
+	if pending != nil {
+		p.tellMade(t, pending.Replaces != 0)
+		return p.recordReplaced(ctx, before, pending.Replaces)
 	}
-	p.tellMade(t, pending.Replaces != 0)
-	old := p.thing(pending.Replaces)
+	body := t.Body
+	p.state.Applied = &body
+	if s.adopted && (before == nil || before.ID != t.ID) {
+		p.tell(eventAdopted, "%s %q (%d) was there already and is now held by this resource", p.Noun, p.want.Name, t.ID)
+	}
+	return nil
+}
+
+// recordReplaced records what was held before as retiring, if it is still
+// there and still that object.
+func (p *pass[T, A, D]) recordReplaced(ctx context.Context, before *Record, id int64) error {
+	old := p.thing(id)
 	if old == nil || before == nil || before.ID != old.ID || before.CreatedAt != old.CreatedAt {
 		return nil
 	}

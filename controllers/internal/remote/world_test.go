@@ -2,17 +2,14 @@ package remote
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -30,8 +27,6 @@ const (
 	testFinalizer    = "test/cleanup"
 	testGrace        = time.Hour
 )
-
-var gr = schema.GroupResource{Resource: "configmaps"}
 
 // world is a small API server and a small REST server. Every call that can
 // change something, and every list of the REST server, goes through touch.
@@ -288,87 +283,4 @@ func clone(s State[string]) State[string] {
 
 func (k modelKind) Status(r *resource) (runtime.ApplyConfiguration, error) {
 	return &modelStatus{r.DeepCopy()}, nil
-}
-
-type modelStatus struct{ *resource }
-
-func (*modelStatus) IsApplyConfiguration()         {}
-func (s *modelStatus) GetResourceVersion() *string { return &s.ResourceVersion }
-
-type silent struct{}
-
-func (silent) Eventf(runtime.Object, runtime.Object, string, string, string, string, ...any) {}
-
-// modelClient is the API server: reads are never stale, writes are compared
-// and swapped.
-type modelClient struct {
-	client.Client
-	w    *world
-	loop *Loop[*resource, *world, string]
-}
-
-func (c *modelClient) Get(_ context.Context, key client.ObjectKey, into client.Object, _ ...client.GetOption) error {
-	r, ok := c.w.resources[key.Name]
-	if !ok {
-		return apierrors.NewNotFound(gr, key.Name)
-	}
-	r.DeepCopyInto(into.(*resource))
-	return nil
-}
-
-func (c *modelClient) List(_ context.Context, into client.ObjectList, opts ...client.ListOption) error {
-	o := client.ListOptions{}
-	o.ApplyOptions(opts)
-	list := into.(*corev1.ConfigMapList)
-	for _, name := range sortedNames(c.w.resources) {
-		r := c.w.resources[name]
-		if o.FieldSelector != nil {
-			if c.w.blind {
-				continue
-			}
-			q := o.FieldSelector.Requirements()[0]
-			if q.Field == holderIndex && !slices.Contains(c.loop.holds(r), q.Value) || q.Field == claimIndex && c.loop.ClaimKey(r) != q.Value {
-				continue
-			}
-		}
-		list.Items = append(list.Items, *r.DeepCopy())
-	}
-	return nil
-}
-
-// write changes a resource if it is still that version of it.
-func (c *modelClient) write(what string, from *resource, change func(*resource)) error {
-	return c.w.touch(what, func() error {
-		r, ok := c.w.resources[from.Name]
-		if !ok || r.UID != from.UID || r.ResourceVersion != from.ResourceVersion {
-			return apierrors.NewConflict(gr, from.Name, errors.New("changed"))
-		}
-		change(r)
-		c.w.version++
-		r.ResourceVersion = strconv.Itoa(c.w.version)
-		from.ResourceVersion = r.ResourceVersion
-		if r.DeletionTimestamp != nil && len(r.Finalizers) == 0 {
-			delete(c.w.resources, r.Name)
-		}
-		return nil
-	})
-}
-
-func (c *modelClient) Patch(_ context.Context, o client.Object, _ client.Patch, _ ...client.PatchOption) error {
-	from := o.(*resource)
-	return c.write("finalizers", from, func(r *resource) { r.Finalizers = slices.Clone(from.Finalizers) })
-}
-
-func (c *modelClient) Status() client.SubResourceWriter { return modelStatusWriter{c: c} }
-
-type modelStatusWriter struct {
-	client.SubResourceWriter
-	c *modelClient
-}
-
-func (s modelStatusWriter) Apply(_ context.Context, config runtime.ApplyConfiguration, _ ...client.SubResourceApplyOption) error {
-	from := config.(*modelStatus).resource
-	return s.c.write("status", from, func(r *resource) {
-		metav1.SetMetaDataAnnotation(&r.ObjectMeta, statusAnnotation, from.Annotations[statusAnnotation])
-	})
 }

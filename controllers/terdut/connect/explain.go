@@ -1,6 +1,7 @@
 package connect
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -86,10 +87,7 @@ func explainAnswer(e *terdutapi.Error, condition, doing string) *outcome.Ending 
 			"%s: %s %s is not there: the server is too old, or something else answers in its place", doing, e.Method, e.Path)
 	case errors.Is(e, terdutapi.ErrRateLimited):
 		ending := outcome.Unknown(condition, v1alpha1.ReasonRateLimited, "%s: the server asks for a pause", doing)
-		ending.After = e.RetryAfter
-		if ending.After == 0 {
-			ending.After = defaultRetryAfter
-		}
+		ending.After = cmp.Or(e.RetryAfter, defaultRetryAfter)
 		return ending
 	case errors.Is(e, terdutapi.ErrUnavailable):
 		return outcome.Unknown(condition, v1alpha1.ReasonServerUnreachable,
