@@ -23,6 +23,10 @@ import (
 	"git.ryuvia.com/niklas/terdut-operator/terdutapi"
 )
 
+// +kubebuilder:rbac:groups=terdut.ryuvia.com,resources=terdutservers;terdutteams,verbs=get;list;watch
+// +kubebuilder:rbac:groups=apps,resources=deployments,verbs=get
+// +kubebuilder:rbac:groups="",resources=namespaces,verbs=get;list;watch
+
 // Access is a place on a server and the session with it.
 type Access struct {
 	API    *terdutapi.Client
