@@ -30,6 +30,8 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &terdutv1alpha1.EscalationLevelApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("EscalationTarget"):
 		return &terdutv1alpha1.EscalationTargetApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("ExposedKey"):
+		return &terdutv1alpha1.ExposedKeyApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("LocalRef"):
 		return &terdutv1alpha1.LocalRefApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("PendingCreate"):
@@ -38,12 +40,20 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &terdutv1alpha1.RemoteIdentityApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("RemoteStatus"):
 		return &terdutv1alpha1.RemoteStatusApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("RetiringKey"):
+		return &terdutv1alpha1.RetiringKeyApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("RetiringObject"):
 		return &terdutv1alpha1.RetiringObjectApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("SecretKeyRef"):
 		return &terdutv1alpha1.SecretKeyRefApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("ServerBootstrap"):
 		return &terdutv1alpha1.ServerBootstrapApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("ServerCapability"):
+		return &terdutv1alpha1.ServerCapabilityApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("ServerCredentials"):
+		return &terdutv1alpha1.ServerCredentialsApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("ServerCredentialsStatus"):
+		return &terdutv1alpha1.ServerCredentialsStatusApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("ServerDatabase"):
 		return &terdutv1alpha1.ServerDatabaseApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("ServerDatabaseStatus"):
@@ -74,6 +84,8 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &terdutv1alpha1.ServerVolumeApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("ServerVolumeMount"):
 		return &terdutv1alpha1.ServerVolumeMountApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("TeamCredentials"):
+		return &terdutv1alpha1.TeamCredentialsApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("TeamOIDC"):
 		return &terdutv1alpha1.TeamOIDCApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("TerdutAlertSource"):

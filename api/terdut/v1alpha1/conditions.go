@@ -55,6 +55,27 @@ const (
 	//	         UnexpectedAnswer, RateLimited, Blocked (a reference is missing)
 	ConditionSynced = "Synced"
 
+	// ConditionCredentialsReady (TerdutTeam, while the mode of its server is
+	// Scoped): the team's own key is in its Secret. Without service accounts on
+	// the server it counts for Ready only where the mode is asked for by name.
+	//
+	//	True:    KeyIssued
+	//	False:   ScopedUnavailable, NameConflict
+	//	Unknown: the reasons of Synced
+	ConditionCredentialsReady = "CredentialsReady"
+	// ConditionCredentialsExposed (TerdutServer): namespaces that lost their
+	// copy of the operator's key may still know it. It is present only while it
+	// is True and keeps nothing from being ready.
+	//
+	//	True:    MirrorRemoved
+	ConditionCredentialsExposed = "CredentialsExposed"
+	// ConditionMirrorsIncomplete (TerdutServer): a namespace did not get its
+	// copy of the operator's key. It is present only while it is True and keeps
+	// nothing from being ready: a tenant must not be able to.
+	//
+	//	True:    MirrorRefused, ApplyFailed
+	ConditionMirrorsIncomplete = "MirrorsIncomplete"
+
 	// ConditionCeded (TerdutServer): fields of children are left to other field
 	// managers. It keeps nothing from being ready.
 	//
@@ -152,6 +173,17 @@ const (
 	ReasonCertificateRejected = "CertificateRejected"
 	ReasonRateLimited         = "RateLimited"
 
+	// ReasonKeyIssued: the team's key is in its Secret.
+	ReasonKeyIssued = "KeyIssued"
+	// ReasonScopedUnavailable: the server cannot hand out keys that reach one
+	// team only.
+	ReasonScopedUnavailable = "ScopedUnavailable"
+	// ReasonMirrorRemoved: a copy of the operator's key was taken away.
+	ReasonMirrorRemoved = "MirrorRemoved"
+	// ReasonMirrorRefused: a Secret of somebody else is where a copy of the
+	// operator's key should be.
+	ReasonMirrorRefused = "MirrorRefused"
+
 	ReasonDeletionBlocked = "DeletionBlocked"
 	ReasonTeamsAttached   = "TeamsAttached"
 )
@@ -173,6 +205,9 @@ const (
 	EventKeyUnaccounted = "KeyUnaccounted"
 	EventRotationFailed = "RotationFailed"
 	EventTakenOver      = "TakenOver"
+
+	EventMirrored   = "CredentialsMirrored"
+	EventKeyRevoked = "KeyRevoked"
 
 	EventDatabasePasswordChanged = "DatabasePasswordChanged"
 )

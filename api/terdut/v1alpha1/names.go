@@ -31,8 +31,44 @@ const (
 	// spec.database.restartOnRotation. It changes when the password does.
 	AnnotationDatabasePassword = "terdut.ryuvia.com/database-password-hmac"
 
-	// CredentialsKey is the key of the server's API key in a credentials Secret.
-	CredentialsKey = "key"
+	// AnnotationRotate on a TerdutServer asks for a new key of the operator's,
+	// once for each value; the last one is acknowledged in
+	// status.credentials.rotated.
+	AnnotationRotate = "terdut.ryuvia.com/rotate"
+	// AnnotationKeyID and AnnotationUserID stand on a Secret with an API key
+	// and hold the server-side IDs of the key and of its user, as far as they
+	// are known. AnnotationServiceAccount is "true" when that user is a service
+	// account.
+	AnnotationKeyID          = "terdut.ryuvia.com/key-id"
+	AnnotationUserID         = "terdut.ryuvia.com/user-id"
+	AnnotationServiceAccount = "terdut.ryuvia.com/service-account"
+	// AnnotationKeyName is the name that a key was minted under.
+	AnnotationKeyName = "terdut.ryuvia.com/key-name"
+	// AnnotationKeySource says where a key comes from: Bootstrap, Minted or
+	// Provided. A provided one is never revoked.
+	AnnotationKeySource = "terdut.ryuvia.com/key-source"
+	// AnnotationKeyIssued is when a key was obtained (RFC 3339).
+	AnnotationKeyIssued = "terdut.ryuvia.com/key-issued-at"
+
+	// LabelCredentials stands on a Secret for the tools of tenants, with the
+	// value CredentialsOfTeam or CredentialsMirror.
+	LabelCredentials = "terdut.ryuvia.com/credentials"
+	// CredentialsOfTeam is a key that reaches one team.
+	CredentialsOfTeam = "team"
+	// CredentialsMirror is a copy of the operator's key.
+	CredentialsMirror = "mirror"
+	// AnnotationMirrorOf stands on a copy of the operator's key and names its
+	// TerdutServer, as <namespace>/<name>. An owner reference cannot leave its
+	// namespace.
+	AnnotationMirrorOf = "terdut.ryuvia.com/mirror-of"
+
+	// CredentialsKey, CredentialsURLKey and CredentialsInternalURLKey are the
+	// keys of a credentials Secret: the server's API key and, in those for
+	// tenants, where people and where pods reach the server. They are part of
+	// the API: exact bytes, no newline.
+	CredentialsKey            = "key"
+	CredentialsURLKey         = "url"
+	CredentialsInternalURLKey = "internalURL"
 
 	// WebhookURLKey, WebhookKeyKey and WebhookInternalURLKey are the keys of a
 	// webhook Secret. They are part of the API: exact bytes, no newline.
@@ -44,6 +80,22 @@ const (
 // CredentialsSecretName is the Secret that holds the operator's own key for
 // the TerdutServer of that name.
 func CredentialsSecretName(server string) string { return server + "-operator-credentials" }
+
+// NextCredentialsSecretName is the Secret that holds the key which is about to
+// take the place of the one in CredentialsSecretName. Where both exist it is the
+// one that counts, if the server accepts its key.
+func NextCredentialsSecretName(server string) string { return CredentialsSecretName(server) + "-next" }
+
+// TeamCredentialsSecretName is the Secret that holds the key of the TerdutTeam
+// of that name. Its ending is another than that of MirrorSecretName: names of
+// teams may hold dots.
+func TeamCredentialsSecretName(team string) string { return team + "-terdut-key" }
+
+// MirrorSecretName is the Secret that holds a copy of the operator's key for a
+// TerdutServer, in the namespaces of its teams.
+func MirrorSecretName(server, namespace string) string {
+	return server + "." + namespace + "-terdut-credentials"
+}
 
 // WebhookSecretName is the Secret that holds url and key of the
 // TerdutAlertSource of that name.

@@ -170,6 +170,7 @@ type ServerEnvVar struct {
 //
 // +kubebuilder:validation:XValidation:rule="[has(self.configMap), has(self.secret), has(self.emptyDir), has(self.persistentVolumeClaim), has(self.projected), has(self.csi)].filter(x, x).size() == 1",message="set exactly one of configMap, secret, emptyDir, persistentVolumeClaim, projected and csi"
 // +kubebuilder:validation:XValidation:rule="!(self.name in ['tmp', 'database-ca'])",fieldPath=".name",message="tmp and database-ca are volumes of the operator: use another name"
+// +kubebuilder:validation:XValidation:rule="!has(self.projected) || (has(self.projected.sources) && size(self.projected.sources) > 0)",fieldPath=".projected",message="projected needs at least one entry in sources: add one, or use emptyDir"
 type ServerVolume struct {
 	// name of the volume.
 	// +kubebuilder:validation:MinLength=1

@@ -90,6 +90,9 @@ type TerdutServerSpec struct {
 	// has bootstrapped.
 	// +optional
 	Bootstrap *ServerBootstrap `json:"bootstrap,omitempty"`
+	// credentials says how the operator keeps its own key.
+	// +optional
+	Credentials *ServerCredentials `json:"credentials,omitempty"`
 	// allowedTeams is the consent to TerdutTeams of other namespaces. Teams of
 	// the server's own namespace never need it.
 	// +optional
@@ -184,6 +187,16 @@ type TerdutServerStatus struct {
 	// for the server.
 	// +optional
 	OperatorCredentialsSecretRef *LocalRef `json:"operatorCredentialsSecretRef,omitempty"`
+	// credentials is what the operator remembers of its keys.
+	// +optional
+	Credentials *ServerCredentialsStatus `json:"credentials,omitempty"`
+	// capabilities are the optional parts of the server's API, as far as they
+	// were looked for.
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	// +kubebuilder:validation:MaxItems=16
+	Capabilities []ServerCapability `json:"capabilities,omitempty"`
 	// database is what the operator remembers of the database's password.
 	// +optional
 	Database *ServerDatabaseStatus `json:"database,omitempty"`

@@ -81,6 +81,27 @@ type TerdutTeamStatus struct {
 	// waits for it.
 	// +optional
 	TeamID int64 `json:"teamID,omitempty"`
+	// credentials is what the operator remembers of the team's own key, without
+	// the key.
+	// +optional
+	Credentials *TeamCredentials `json:"credentials,omitempty"`
+}
+
+// TeamCredentials is the key of a team, without the key. It is written before
+// the call that makes the key, and taken away after everything is cleaned up.
+type TeamCredentials struct {
+	// secretName is the Secret with the key, in the namespace of the TerdutTeam.
+	// +kubebuilder:validation:MaxLength=253
+	SecretName string `json:"secretName"`
+	// account is the name of the service account that the key belongs to.
+	// +kubebuilder:validation:MaxLength=200
+	Account string `json:"account"`
+	// accountID is its server-side ID; 0 until it is made.
+	// +optional
+	AccountID int64 `json:"accountID,omitempty"`
+	// keyID is the server-side ID of the key; 0 until it is made.
+	// +optional
+	KeyID int64 `json:"keyID,omitempty"`
 }
 
 // TerdutTeamList is a list of TerdutTeams.

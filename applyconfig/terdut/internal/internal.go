@@ -60,6 +60,8 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: timeout
       type:
         namedType: com.ryuvia.git.niklas.terdut-operator.api.terdut.v1alpha1.Duration
+- name: com.ryuvia.git.niklas.terdut-operator.api.terdut.v1alpha1.CapabilityState
+  scalar: string
 - name: com.ryuvia.git.niklas.terdut-operator.api.terdut.v1alpha1.ChildRecord
   map:
     fields:
@@ -75,6 +77,8 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: uid
       type:
         namedType: io.k8s.apimachinery.pkg.types.UID
+- name: com.ryuvia.git.niklas.terdut-operator.api.terdut.v1alpha1.CredentialsMode
+  scalar: string
 - name: com.ryuvia.git.niklas.terdut-operator.api.terdut.v1alpha1.DatabaseClusterRef
   map:
     fields:
@@ -110,7 +114,18 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: username
       type:
         scalar: string
+- name: com.ryuvia.git.niklas.terdut-operator.api.terdut.v1alpha1.ExposedKey
+  map:
+    fields:
+    - name: keyID
+      type:
+        scalar: numeric
+    - name: namespace
+      type:
+        scalar: string
 - name: com.ryuvia.git.niklas.terdut-operator.api.terdut.v1alpha1.FromNamespaces
+  scalar: string
+- name: com.ryuvia.git.niklas.terdut-operator.api.terdut.v1alpha1.Grace
   scalar: string
 - name: com.ryuvia.git.niklas.terdut-operator.api.terdut.v1alpha1.LabelValue
   scalar: string
@@ -161,6 +176,21 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: teamID
       type:
         scalar: numeric
+- name: com.ryuvia.git.niklas.terdut-operator.api.terdut.v1alpha1.RetiringKey
+  map:
+    fields:
+    - name: keyID
+      type:
+        scalar: numeric
+    - name: revokeAfter
+      type:
+        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.Time
+    - name: serviceAccount
+      type:
+        scalar: boolean
+    - name: userID
+      type:
+        scalar: numeric
 - name: com.ryuvia.git.niklas.terdut-operator.api.terdut.v1alpha1.RetiringObject
   map:
     fields:
@@ -188,6 +218,57 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: adminKeySecretRef
       type:
         namedType: com.ryuvia.git.niklas.terdut-operator.api.terdut.v1alpha1.SecretKeyRef
+- name: com.ryuvia.git.niklas.terdut-operator.api.terdut.v1alpha1.ServerCapability
+  map:
+    fields:
+    - name: name
+      type:
+        scalar: string
+    - name: source
+      type:
+        scalar: string
+    - name: state
+      type:
+        namedType: com.ryuvia.git.niklas.terdut-operator.api.terdut.v1alpha1.CapabilityState
+- name: com.ryuvia.git.niklas.terdut-operator.api.terdut.v1alpha1.ServerCredentials
+  map:
+    fields:
+    - name: gracePeriod
+      type:
+        namedType: com.ryuvia.git.niklas.terdut-operator.api.terdut.v1alpha1.Grace
+    - name: mode
+      type:
+        namedType: com.ryuvia.git.niklas.terdut-operator.api.terdut.v1alpha1.CredentialsMode
+    - name: rotateAfter
+      type:
+        namedType: com.ryuvia.git.niklas.terdut-operator.api.terdut.v1alpha1.Duration
+- name: com.ryuvia.git.niklas.terdut-operator.api.terdut.v1alpha1.ServerCredentialsStatus
+  map:
+    fields:
+    - name: exposed
+      type:
+        list:
+          elementType:
+            namedType: com.ryuvia.git.niklas.terdut-operator.api.terdut.v1alpha1.ExposedKey
+          elementRelationship: atomic
+    - name: mirrorNamespaces
+      type:
+        list:
+          elementType:
+            scalar: string
+          elementRelationship: atomic
+    - name: mirrors
+      type:
+        scalar: numeric
+    - name: mode
+      type:
+        namedType: com.ryuvia.git.niklas.terdut-operator.api.terdut.v1alpha1.CredentialsMode
+    - name: retiring
+      type:
+        namedType: com.ryuvia.git.niklas.terdut-operator.api.terdut.v1alpha1.RetiringKey
+    - name: rotated
+      type:
+        scalar: string
 - name: com.ryuvia.git.niklas.terdut-operator.api.terdut.v1alpha1.ServerDatabase
   map:
     fields:
@@ -416,6 +497,21 @@ var schemaYAML = typed.YAMLObject(`types:
   scalar: string
 - name: com.ryuvia.git.niklas.terdut-operator.api.terdut.v1alpha1.TargetKind
   scalar: string
+- name: com.ryuvia.git.niklas.terdut-operator.api.terdut.v1alpha1.TeamCredentials
+  map:
+    fields:
+    - name: account
+      type:
+        scalar: string
+    - name: accountID
+      type:
+        scalar: numeric
+    - name: keyID
+      type:
+        scalar: numeric
+    - name: secretName
+      type:
+        scalar: string
 - name: com.ryuvia.git.niklas.terdut-operator.api.terdut.v1alpha1.TeamOIDC
   map:
     fields:
@@ -659,6 +755,9 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: containerSecurityContext
       type:
         namedType: io.k8s.api.core.v1.SecurityContext
+    - name: credentials
+      type:
+        namedType: com.ryuvia.git.niklas.terdut-operator.api.terdut.v1alpha1.ServerCredentials
     - name: database
       type:
         namedType: com.ryuvia.git.niklas.terdut-operator.api.terdut.v1alpha1.ServerDatabase
@@ -771,6 +870,14 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: attachedTeams
       type:
         scalar: numeric
+    - name: capabilities
+      type:
+        list:
+          elementType:
+            namedType: com.ryuvia.git.niklas.terdut-operator.api.terdut.v1alpha1.ServerCapability
+          elementRelationship: associative
+          keys:
+          - name
     - name: children
       type:
         list:
@@ -788,6 +895,9 @@ var schemaYAML = typed.YAMLObject(`types:
           elementRelationship: associative
           keys:
           - type
+    - name: credentials
+      type:
+        namedType: com.ryuvia.git.niklas.terdut-operator.api.terdut.v1alpha1.ServerCredentialsStatus
     - name: database
       type:
         namedType: com.ryuvia.git.niklas.terdut-operator.api.terdut.v1alpha1.ServerDatabaseStatus
@@ -843,6 +953,9 @@ var schemaYAML = typed.YAMLObject(`types:
           elementRelationship: associative
           keys:
           - type
+    - name: credentials
+      type:
+        namedType: com.ryuvia.git.niklas.terdut-operator.api.terdut.v1alpha1.TeamCredentials
     - name: observedGeneration
       type:
         scalar: numeric

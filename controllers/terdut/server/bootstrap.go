@@ -3,15 +3,13 @@ package server
 import (
 	"context"
 	"errors"
-	"slices"
+	"fmt"
 	"strconv"
 	"strings"
 	"time"
 
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1alpha1 "git.ryuvia.com/niklas/terdut-operator/api/terdut/v1alpha1"
 	"git.ryuvia.com/niklas/terdut-operator/controllers/internal/outcome"
@@ -39,58 +37,84 @@ const (
 // answer exists once.
 const askLimit = 30 * time.Second
 
-// Identity is the operator's key on a server, without the key.
-type Identity struct {
-	// Reason of the condition Bootstrapped.
-	Reason string
-}
+// errNotAccepted is a clear no to a key.
+var errNotAccepted = errors.New("the server does not accept the key")
 
 // identify sees to it that the operator has a key that the server accepts. It
 // climbs the ladder: a key that is there; the bootstrap of a fresh server; the
 // administrator's key that the spec names; a message that says what to set.
-// Whatever is no clear answer waits and changes nothing.
-func (r *Reconciler) identify(ctx context.Context, server *v1alpha1.TerdutServer, deployment *appsv1.Deployment) (*Identity, error) {
+// Whatever is no clear answer waits and changes nothing. Then it sees to the
+// key: that it is the operator's own, and not too old.
+func (r *Reconciler) identify(ctx context.Context, server *v1alpha1.TerdutServer, serving bool) (*Identity, error) {
 	if held := r.memory.held(server); held != nil {
-		return r.publish(ctx, server, held.key, v1alpha1.ReasonBootstrapped)
+		if err := r.publish(ctx, held); err != nil {
+			return nil, err
+		}
 	}
-	known, err := r.known(ctx, server, serves(deployment))
+	known, err := r.known(ctx, server, serving)
 	if err != nil || known != nil {
 		return known, err
 	}
-	if !serves(deployment) {
+	if !serving {
 		return nil, settled(outcome.Waiting(v1alpha1.ConditionBootstrapped, v1alpha1.ReasonWaitingForServer,
 			"waits for a ready pod of Deployment %q", server.Name))
 	}
-	live, err := r.ownCredentials(ctx, server)
+	p, err := r.pair(ctx, server)
 	if err != nil {
 		return nil, err
 	}
-	for _, key := range r.candidates(server, live) {
-		ok, askErr := r.accepts(ctx, server, key)
-		if askErr != nil && !errors.Is(askErr, terdutapi.ErrUnusableKey) {
-			return unanswered(server, askErr)
-		}
-		if ok {
-			return r.keep(ctx, server, live, key)
-		}
+	current, err := r.current(ctx, server, p)
+	if err != nil {
+		return unanswered(server, err)
 	}
-	live, known, err = r.bootstrap(ctx, server, live)
-	if err != nil || known != nil {
-		return known, err
+	if current != nil {
+		return r.settle(ctx, server, p, current, reasonBefore(server))
 	}
-	return r.provided(ctx, server, live)
+	if err = r.abandon(ctx, p); err != nil {
+		return nil, err
+	}
+	claimed, reason, err := r.claim(ctx, server, p)
+	if err != nil {
+		return nil, err
+	}
+	if err = r.acknowledge(ctx, server); err != nil {
+		return nil, err
+	}
+	if p, err = r.pair(ctx, server); err != nil {
+		return nil, err
+	}
+	return r.settle(ctx, server, p, claimed, reason)
 }
 
-// candidates are the keys that may be the operator's: the one in the Secret,
-// and the one that was there before somebody deleted or changed it.
-func (r *Reconciler) candidates(server *v1alpha1.TerdutServer, live *corev1.Secret) []string {
-	var keys []string
-	for _, key := range []string{keyOf(live), r.memory.accepted(server).key} {
-		if key != "" && !slices.Contains(keys, key) {
-			keys = append(keys, key)
+// claim gets a key where there is none that the server accepts.
+func (r *Reconciler) claim(ctx context.Context, server *v1alpha1.TerdutServer, p *pair) (*credential, string, error) {
+	if server.Spec.External == nil {
+		claimed, err := r.bootstrap(ctx, server, p)
+		if err != nil || claimed != nil {
+			return claimed, v1alpha1.ReasonBootstrapped, err
 		}
 	}
-	return keys
+	claimed, err := r.provided(ctx, server, p)
+	return claimed, v1alpha1.ReasonAdminKeyProvided, err
+}
+
+// abandon lets Secrets go that somebody has deleted, and that hold no key which
+// is accepted: an empty one, or one whose bootstrap was never answered.
+func (r *Reconciler) abandon(ctx context.Context, p *pair) error {
+	var gone *corev1.Secret
+	for _, secret := range []*corev1.Secret{p.next, p.main} {
+		if !going(secret) {
+			continue
+		}
+		gone = secret.DeepCopy()
+		if err := r.release(ctx, secret); err != nil {
+			return err
+		}
+	}
+	if gone != nil {
+		return lookAgainAt(gone, "it was deleted, and held no accepted key")
+	}
+	return nil
 }
 
 // unanswered is the end of a question that got no clear answer. A key that was
@@ -104,70 +128,92 @@ func unanswered(server *v1alpha1.TerdutServer, err error) (*Identity, error) {
 	return &Identity{Reason: reasonBefore(server)}, ending.On(v1alpha1.ConditionAvailable)
 }
 
-// accepts tells whether the server accepts a key: it answers 200 with JSON. A
-// JSON 401 is a no; everything else is an ending that waits.
-func (r *Reconciler) accepts(ctx context.Context, server *v1alpha1.TerdutServer, key string) (bool, error) {
+// accepts asks the server whether it accepts a key: it answers 200 with JSON.
+// It returns whose key it is, or nil where the server cannot tell. A JSON 401 is
+// errNotAccepted; everything else is an ending that waits.
+func (r *Reconciler) accepts(ctx context.Context, server *v1alpha1.TerdutServer, key string) (*terdutapi.User, error) {
+	var user *terdutapi.User
 	api, err := r.Clients.Client(ctx, server, key)
 	if err == nil {
-		_, err = api.Me(ctx)
+		var me *terdutapi.Me
+		me, err = api.Me(ctx)
+		if err == nil {
+			user = &me.User
+		}
 		if errors.Is(err, terdutapi.ErrRouteMissing) {
 			_, err = api.ListUsers(ctx)
 		}
 	}
 	switch {
 	case err == nil:
-		return true, nil
+		return user, nil
 	case errors.Is(err, terdutapi.ErrUnauthorized):
-		return false, nil
+		return nil, errNotAccepted
 	case errors.Is(err, terdutapi.ErrUnusableKey):
-		return false, terdutapi.ErrUnusableKey
+		return nil, fmt.Errorf("%w: %w", errNotAccepted, terdutapi.ErrUnusableKey)
 	}
-	return false, connect.Explain(err, v1alpha1.ConditionBootstrapped, "check the operator's key")
+	return nil, connect.Explain(err, v1alpha1.ConditionBootstrapped, "check the operator's key")
 }
 
-// bootstrap claims a server that nobody has claimed. It returns the Secret as
-// it is then, and no identity when somebody else was first.
+// bootstrap claims a server that nobody has claimed. It returns nil when
+// somebody else was first.
 //
 // The Secret is made before the call, so that quota, rights and admission fail
 // while nothing is lost, and with the attempt on it, so that an answer that is
-// lost afterwards is known to be.
-func (r *Reconciler) bootstrap(ctx context.Context, server *v1alpha1.TerdutServer, live *corev1.Secret) (*corev1.Secret, *Identity, error) {
+// lost afterwards is known to be. It holds a key of our choice already: where
+// the server takes it, no answer can be lost. A key that stood there before
+// stays until there is a better one; then none is chosen.
+func (r *Reconciler) bootstrap(ctx context.Context, server *v1alpha1.TerdutServer, p *pair) (*credential, error) {
 	refused := attemptRefused + strconv.FormatInt(server.Generation, 10)
-	mark := attemptOf(live)
+	mark, draft := attemptOf(p.main), credentialOf(p.main)
 	if mark == refused {
-		return live, nil, nil
+		return nil, nil
 	}
 	if mark != attemptOpen {
-		made, err := r.Engine.ApplySecret(ctx, server, live, credentials(server, keyOf(live), attemptOpen))
-		if err != nil {
-			return live, nil, writeEnding(err, v1alpha1.ConditionBootstrapped)
+		if draft.key == "" {
+			draft = credential{key: r.chooseKey(server), source: sourceBootstrap}
 		}
-		live = made
+		if err := r.mark(ctx, server, p, &draft, attemptOpen); err != nil {
+			return nil, err
+		}
 		r.memory.of(server, func(e *remembered) { e.unheard = true })
 	}
-	err := r.ask(ctx, server)
+	if !draft.isDraft() {
+		draft.key = ""
+	}
+	err := r.ask(ctx, server, draft.key)
 	switch {
 	case err == nil:
-		known, publishErr := r.publish(ctx, server, r.memory.held(server).key, v1alpha1.ReasonBootstrapped)
-		return live, known, publishErr
+		held := r.memory.held(server)
+		return &held.credential, r.publish(ctx, held)
 	case !errors.Is(err, terdutapi.ErrForbidden):
-		return live, nil, connect.Explain(err, v1alpha1.ConditionBootstrapped, "bootstrap the server")
+		return nil, connect.Explain(err, v1alpha1.ConditionBootstrapped, "bootstrap the server")
 	}
 	unheard := false
 	r.memory.of(server, func(e *remembered) { unheard = e.unheard })
 	if !unheard {
-		return live, nil, nil
+		return nil, nil
 	}
 	// No call of ours can have been the one: nothing was lost.
-	live, err = r.Engine.ApplySecret(ctx, server, live, credentials(server, keyOf(live), refused))
-	if err != nil {
-		return live, nil, writeEnding(err, v1alpha1.ConditionBootstrapped)
+	if draft = credentialOf(p.main); draft.isDraft() {
+		draft = credential{}
 	}
-	return live, nil, nil
+	return nil, r.mark(ctx, server, p, &draft, refused)
+}
+
+// mark writes the credentials Secret with the state of the bootstrap.
+func (r *Reconciler) mark(ctx context.Context, server *v1alpha1.TerdutServer, p *pair, c *credential, state string) error {
+	more := map[string]string{v1alpha1.AnnotationBootstrapAttempt: state}
+	made, err := r.Engine.ApplySecret(ctx, server, p.main, c.intent(server, v1alpha1.CredentialsSecretName(server.Name), more))
+	if err != nil {
+		return writeEnding(err, v1alpha1.ConditionBootstrapped)
+	}
+	p.main = made
+	return nil
 }
 
 // ask makes the bootstrap call and holds its answer.
-func (r *Reconciler) ask(ctx context.Context, server *v1alpha1.TerdutServer) (err error) {
+func (r *Reconciler) ask(ctx context.Context, server *v1alpha1.TerdutServer, chosen string) (err error) {
 	api, err := r.Clients.Client(ctx, server, "")
 	if err != nil {
 		return err
@@ -178,6 +224,7 @@ func (r *Reconciler) ask(ctx context.Context, server *v1alpha1.TerdutServer) (er
 	end := r.memory.begin(server)
 	defer func() { end(got) }()
 	result, err := api.Bootstrap(ctx, terdutapi.BootstrapRequest{
+		Key:      chosen,
 		Username: operatorUser,
 		Email:    operatorUser + "@" + server.Name + "." + server.Namespace + operatorEmailDomain,
 	})
@@ -189,16 +236,18 @@ func (r *Reconciler) ask(ctx context.Context, server *v1alpha1.TerdutServer) (er
 		}
 		return err
 	}
-	got = &answer{server: server.DeepCopy(), key: result.Key}
+	got = &answer{server: server.DeepCopy(), credential: credential{
+		key: result.Key, userID: result.User.ID, source: sourceBootstrap, issued: r.Now(),
+	}}
+	r.learnChosen(server, chosen, result.Key)
 	return nil
 }
 
 // provided uses the key that the spec names for a server that is bootstrapped.
-func (r *Reconciler) provided(ctx context.Context, server *v1alpha1.TerdutServer, live *corev1.Secret) (*Identity, error) {
-	const field = "spec.bootstrap.adminKeySecretRef"
-	ref := adminKey(&server.Spec)
+func (r *Reconciler) provided(ctx context.Context, server *v1alpha1.TerdutServer, p *pair) (*credential, error) {
+	field, ref := adminKey(&server.Spec)
 	if ref == nil {
-		return nil, r.unidentified(server, live)
+		return nil, r.unidentified(server, p.main)
 	}
 	raw, err := r.value(ctx, server, v1alpha1.ConditionBootstrapped, field, ref)
 	if err != nil {
@@ -209,26 +258,29 @@ func (r *Reconciler) provided(ctx context.Context, server *v1alpha1.TerdutServer
 		return nil, settled(outcome.Waiting(v1alpha1.ConditionBootstrapped, v1alpha1.ReasonSecretKeyMissing,
 			"%s names key %q of Secret %q, which holds only white space: set it", field, ref.Key, ref.Secret))
 	}
-	ok, err := r.accepts(ctx, server, key)
+	me, err := r.accepts(ctx, server, key)
 	switch {
 	case errors.Is(err, terdutapi.ErrUnusableKey):
 		return nil, outcome.Refused(v1alpha1.ConditionBootstrapped, v1alpha1.ReasonKeyNotUsable,
 			"%s: key %q of Secret %q holds characters that cannot travel in a header: store the API key alone, without quotes or line breaks", field, ref.Key, ref.Secret)
-	case err != nil:
-		return nil, err
-	case !ok:
+	case errors.Is(err, errNotAccepted):
 		return nil, outcome.Refused(v1alpha1.ConditionBootstrapped, v1alpha1.ReasonKeyNotAccepted,
 			"%s: the server does not accept key %q of Secret %q: store a valid API key of an administrator there", field, ref.Key, ref.Secret)
+	case err != nil:
+		return nil, err
 	}
-	made, err := r.Engine.ApplySecret(ctx, server, live, credentials(server, key, ""))
-	if err != nil {
-		return nil, writeEnding(err, v1alpha1.ConditionBootstrapped)
-	}
-	return r.accepted(server, made, key, v1alpha1.ReasonAdminKeyProvided), nil
+	c := credential{key: key, source: sourceProvided, issued: r.Now()}.of(server, me)
+	p.main, err = r.Engine.ApplySecret(ctx, server, p.main, c.intent(server, v1alpha1.CredentialsSecretName(server.Name), nil))
+	return c, writeEnding(err, v1alpha1.ConditionBootstrapped)
 }
 
 // unidentified says what to do about a bootstrapped server without a key.
 func (r *Reconciler) unidentified(server *v1alpha1.TerdutServer, live *corev1.Secret) error {
+	if server.Spec.External != nil {
+		return outcome.Refused(v1alpha1.ConditionBootstrapped, v1alpha1.ReasonAlreadyBootstrapped,
+			"an external server is never bootstrapped: put an administrator's API key into a Secret in namespace %q and name that in spec.external.adminKeySecretRef",
+			server.Namespace)
+	}
 	if attemptOf(live) == attemptOpen {
 		return outcome.Refused(v1alpha1.ConditionBootstrapped, v1alpha1.ReasonBootstrapKeyLost,
 			"the server is bootstrapped, but the answer to the operator's own attempt never arrived, or somebody bootstrapped after it. "+
@@ -246,29 +298,4 @@ func attemptOf(secret *corev1.Secret) string {
 		return ""
 	}
 	return secret.Annotations[v1alpha1.AnnotationBootstrapAttempt]
-}
-
-func keyOf(secret *corev1.Secret) string {
-	if secret == nil {
-		return ""
-	}
-	return strings.TrimSpace(string(secret.Data[v1alpha1.CredentialsKey]))
-}
-
-// ownCredentials reads the credentials Secret live; nil means that there is
-// none.
-func (r *Reconciler) ownCredentials(ctx context.Context, server *v1alpha1.TerdutServer) (*corev1.Secret, error) {
-	name := v1alpha1.CredentialsSecretName(server.Name)
-	live, err := r.Engine.ReadSecret(ctx, server.Namespace, name)
-	switch {
-	case err != nil || live == nil:
-		return nil, err
-	case !metav1.IsControlledBy(live, server):
-		return nil, outcome.Refused(v1alpha1.ConditionBootstrapped, v1alpha1.ReasonNameConflict,
-			"Secret %q exists and was not made for this TerdutServer: delete or rename it, so that the operator can keep its key there", name)
-	case live.DeletionTimestamp != nil:
-		return nil, outcome.Waiting(v1alpha1.ConditionBootstrapped, v1alpha1.ReasonProgressing,
-			"Secret %q is being deleted: waits until it is gone", name)
-	}
-	return live, nil
 }

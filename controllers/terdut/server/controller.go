@@ -30,7 +30,7 @@ import (
 // +kubebuilder:rbac:groups=terdut.ryuvia.com,resources=terdutteams,verbs=list;watch
 // +kubebuilder:rbac:groups=apps,resources=deployments,verbs=get;list;watch;create;patch;delete
 // +kubebuilder:rbac:groups="",resources=services,verbs=get;list;watch;create;patch;delete
-// +kubebuilder:rbac:groups="",resources=secrets,verbs=get;list;watch;create;patch
+// +kubebuilder:rbac:groups="",resources=secrets,verbs=get;list;watch;create;patch;delete
 // +kubebuilder:rbac:groups="",resources=namespaces,verbs=get
 // +kubebuilder:rbac:groups="",resources=pods,verbs=list
 // +kubebuilder:rbac:groups=gateway.networking.k8s.io,resources=httproutes,verbs=get;list;watch;create;patch;delete
@@ -99,7 +99,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if err := r.Client.Get(ctx, req.NamespacedName, server); err != nil {
 		if apierrors.IsNotFound(err) {
 			r.forget(req.NamespacedName)
-			return ctrl.Result{}, nil
+			return r.lookAgain(ctrl.Result{}, r.letGo(ctx, req.NamespacedName, ""))
 		}
 		return ctrl.Result{}, fmt.Errorf("read TerdutServer %s: %w", req.NamespacedName, err)
 	}
@@ -124,6 +124,9 @@ func (r *Reconciler) converge(ctx context.Context, server *v1alpha1.TerdutServer
 		return seen, err
 	}
 	seen.Teams = attached(teams)
+	if server.Spec.External != nil {
+		return seen, r.external(ctx, server, &seen)
+	}
 	if seen.Deployment, err = r.deployment(ctx, server); err != nil {
 		return seen, err
 	}
@@ -151,7 +154,7 @@ func (r *Reconciler) converge(ctx context.Context, server *v1alpha1.TerdutServer
 	if err = r.children(ctx, server, in, &seen); err != nil {
 		return seen, err
 	}
-	seen.Identity, err = r.identify(ctx, server, seen.Deployment)
+	seen.Identity, err = r.identify(ctx, server, serves(seen.Deployment))
 	return seen, err
 }
 

@@ -4,12 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	logf "sigs.k8s.io/controller-runtime/pkg/log"
@@ -30,62 +31,117 @@ const (
 	shutdownPause = 250 * time.Millisecond
 )
 
-// credentials is the Secret with the operator's key, or without one yet.
-func credentials(server *v1alpha1.TerdutServer, key, attempt string) apply.SecretIntent {
-	intent := apply.SecretIntent{Name: v1alpha1.CredentialsSecretName(server.Name), Labels: labels(server.Name)}
-	if key != "" {
-		intent.Data = map[string][]byte{v1alpha1.CredentialsKey: []byte(key)}
-	}
-	if attempt != "" {
-		intent.Annotations = map[string]string{v1alpha1.AnnotationBootstrapAttempt: attempt}
-	}
-	return intent
+// Identity is the operator's key on a server, without the key.
+type Identity struct {
+	// Reason of the condition Bootstrapped.
+	Reason string
+	// Note is what else is to be said about the key; empty when there is
+	// nothing.
+	Note string
+	// Again is when to look at the key again, if that is before the resync; 0
+	// when it is not.
+	Again time.Duration
 }
 
 // known tells from the cache alone whether the key that is there needs no
-// question: it was accepted within the last resync, or there is no pod to ask.
+// question: it was accepted within the last resync and nothing is to be done
+// about it, or there is nobody to ask.
 func (r *Reconciler) known(ctx context.Context, server *v1alpha1.TerdutServer, serving bool) (*Identity, error) {
-	secret := &corev1.Secret{}
-	key := client.ObjectKey{Namespace: server.Namespace, Name: v1alpha1.CredentialsSecretName(server.Name)}
-	err := r.Client.Get(ctx, key, secret)
-	switch {
-	case apierrors.IsNotFound(err):
-		return nil, nil
-	case err != nil:
-		return nil, fmt.Errorf("read Secret %s: %w", key, err)
-	case !metav1.IsControlledBy(secret, server) || secret.DeletionTimestamp != nil || keyOf(secret) == "":
-		return nil, nil
+	name := types.NamespacedName{Namespace: server.Namespace, Name: v1alpha1.CredentialsSecretName(server.Name)}
+	main, err := r.cached(ctx, name)
+	if err != nil || main == nil || !metav1.IsControlledBy(main, server) || keyOf(main) == "" {
+		return nil, err
 	}
 	last := r.memory.accepted(server)
-	same := last.uid == secret.UID && last.resourceVersion == secret.ResourceVersion
-	switch {
-	case same && (!serving || r.Now().Sub(last.at) < r.recheck()):
-		return &Identity{Reason: last.reason}, nil
-	case !serving && meta.IsStatusConditionTrue(server.Status.Conditions, v1alpha1.ConditionBootstrapped):
-		return &Identity{Reason: reasonBefore(server)}, nil
+	same := last.uid == main.UID && last.resourceVersion == main.ResourceVersion
+	if !serving {
+		if same {
+			return &Identity{Reason: last.reason, Note: last.note}, nil
+		}
+		if meta.IsStatusConditionTrue(server.Status.Conditions, v1alpha1.ConditionBootstrapped) {
+			return &Identity{Reason: reasonBefore(server)}, nil
+		}
+		return nil, nil
+	}
+	name.Name = v1alpha1.NextCredentialsSecretName(server.Name)
+	next, err := r.cached(ctx, name)
+	if err != nil || !same || going(main) || going(next) || last.generation != server.Generation && server.Spec.External != nil {
+		return nil, err
+	}
+	again := r.agenda(server, credentialOf(main), next).Sub(r.Now())
+	if again <= 0 || r.Now().Sub(last.at) >= r.recheck() {
+		return nil, nil
+	}
+	return &Identity{Reason: last.reason, Note: last.note, Again: again}, nil
+}
+
+// candidates are the keys that may be the operator's: the one that is about to
+// be, the one that is, and the one that was there before somebody deleted or
+// changed it.
+func (r *Reconciler) candidates(server *v1alpha1.TerdutServer, p *pair) []credential {
+	var found []credential
+	for _, c := range []credential{credentialOf(p.next), r.given(server, p.main), r.memory.accepted(server).credential} {
+		known := slices.ContainsFunc(found, func(other credential) bool { return other.key == c.key })
+		if c.key != "" && !known {
+			found = append(found, c)
+		}
+	}
+	return found
+}
+
+// given is the credential in the Secret. A key that somebody has put there is
+// not ours, whatever the annotations of the one before say.
+func (r *Reconciler) given(server *v1alpha1.TerdutServer, secret *corev1.Secret) credential {
+	c := credentialOf(secret)
+	last := r.memory.accepted(server).credential
+	if last.key == "" || c.key == last.key || c.key == "" {
+		return c
+	}
+	foreign, err := r.Engine.ForeignFields(server, secret, c.intent(server, secret.Name, nil))
+	if err == nil && slices.ContainsFunc(foreign, func(f apply.FieldDrift) bool { return isKeyPath(f.Path) }) {
+		return credential{key: c.key, source: sourceProvided, issued: r.Now()}
+	}
+	return c
+}
+
+// current is the first candidate that the server accepts, with what the server
+// tells about it; nil when it accepts none.
+func (r *Reconciler) current(ctx context.Context, server *v1alpha1.TerdutServer, p *pair) (*credential, error) {
+	for _, c := range r.candidates(server, p) {
+		me, err := r.accepts(ctx, server, c.key)
+		switch {
+		case err == nil:
+			return c.of(server, me), nil
+		case !errors.Is(err, errNotAccepted):
+			return nil, err
+		}
 	}
 	return nil, nil
 }
 
-// keep notes that a key was accepted, and makes the Secret what it should be:
-// it may have been changed or deleted.
-func (r *Reconciler) keep(ctx context.Context, server *v1alpha1.TerdutServer, live *corev1.Secret, key string) (*Identity, error) {
-	intent := credentials(server, key, "")
+// keep makes the Secret what it should be: it may have been changed or deleted.
+func (r *Reconciler) keep(ctx context.Context, server *v1alpha1.TerdutServer, p *pair, c *credential) error {
+	intent := c.intent(server, v1alpha1.CredentialsSecretName(server.Name), nil)
 	foreign := []apply.FieldDrift{{Path: apply.PathDeleted}}
-	if live != nil {
+	if p.main != nil {
 		var err error
-		if foreign, err = r.Engine.ForeignFields(server, live, intent); err != nil {
-			return nil, err
+		if foreign, err = r.Engine.ForeignFields(server, p.main, intent); err != nil {
+			return err
+		}
+		if *c != r.memory.accepted(server).credential {
+			// What we say anew is nobody's drift.
+			foreign = slices.DeleteFunc(foreign, func(f apply.FieldDrift) bool { return f.Manager == "" })
 		}
 	}
-	kept, err := r.Engine.ApplySecret(ctx, server, live, intent)
+	kept, err := r.Engine.ApplySecret(ctx, server, p.main, intent)
 	if err != nil {
-		return nil, writeEnding(err, v1alpha1.ConditionBootstrapped)
+		return writeEnding(err, v1alpha1.ConditionBootstrapped)
 	}
-	if len(foreign) > 0 {
+	if len(foreign) > 0 && r.memory.accepted(server).key != "" {
 		status.Emit(r.Recorder, server, drift("Secret "+kept.Name, foreign))
 	}
-	return r.accepted(server, kept, key, reasonBefore(server)), nil
+	p.main = kept
+	return nil
 }
 
 // reasonBefore is how the operator came to its key, as far as that was told.
@@ -98,46 +154,50 @@ func reasonBefore(server *v1alpha1.TerdutServer) string {
 }
 
 // accepted notes that the key in a Secret is accepted.
-func (r *Reconciler) accepted(server *v1alpha1.TerdutServer, secret *corev1.Secret, key, reason string) *Identity {
+func (r *Reconciler) accepted(server *v1alpha1.TerdutServer, secret *corev1.Secret, c *credential, reason, note string) {
 	r.memory.of(server, func(e *remembered) {
 		e.held = nil
-		e.accepted = accepted{uid: secret.UID, resourceVersion: secret.ResourceVersion, key: key, reason: reason, at: r.Now()}
+		e.accepted = accepted{
+			uid: secret.UID, resourceVersion: secret.ResourceVersion, generation: server.Generation,
+			credential: *c, reason: reason, note: note, at: r.Now(),
+		}
 	})
-	return &Identity{Reason: reason}
 }
 
 // publish writes a key that exists nowhere else. Until that has succeeded it is
 // held, and every pass begins here. The write goes on when the pass is
 // cancelled.
-func (r *Reconciler) publish(ctx context.Context, server *v1alpha1.TerdutServer, key, reason string) (*Identity, error) {
+func (r *Reconciler) publish(ctx context.Context, held *answer) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), publishLimit)
 	defer cancel()
+	server := held.server
 	var err error
 	for range publishTries {
 		var secret *corev1.Secret
-		if secret, err = r.store(ctx, server, key); err == nil {
+		if secret, err = r.store(ctx, server, v1alpha1.CredentialsSecretName(server.Name), &held.credential, nil); err == nil {
 			status.Emit(r.Recorder, server, status.Event{
 				Reason:  v1alpha1.EventBootstrapped,
 				Message: fmt.Sprintf("bootstrapped the server as user %q; the key is in Secret %q", operatorUser, secret.Name),
 			})
-			return r.accepted(server, secret, key, reason), nil
+			r.accepted(server, secret, &held.credential, v1alpha1.ReasonBootstrapped, "")
+			return nil
 		}
 		if !apply.IsLookAgain(err) {
 			break
 		}
 	}
 	name := v1alpha1.CredentialsSecretName(server.Name)
-	return nil, outcome.Waiting(v1alpha1.ConditionBootstrapped, v1alpha1.ReasonApplyFailed,
+	return outcome.Waiting(v1alpha1.ConditionBootstrapped, v1alpha1.ReasonApplyFailed,
 		"the server has handed out its only key, and Secret %q cannot be written: %v. The operator holds the key and tries again: do not restart it before that", name, stable(err)).Because(err)
 }
 
-// store writes a key to the Secret as it is now.
-func (r *Reconciler) store(ctx context.Context, server *v1alpha1.TerdutServer, key string) (*corev1.Secret, error) {
-	live, err := r.Engine.ReadSecret(ctx, server.Namespace, v1alpha1.CredentialsSecretName(server.Name))
+// store writes a key to a Secret as it is now.
+func (r *Reconciler) store(ctx context.Context, server *v1alpha1.TerdutServer, name string, c *credential, more map[string]string) (*corev1.Secret, error) {
+	live, err := r.Engine.ReadSecret(ctx, server.Namespace, name)
 	if err != nil {
 		return nil, err
 	}
-	return r.Engine.ApplySecret(ctx, server, live, credentials(server, key, ""))
+	return r.Engine.ApplySecret(ctx, server, live, c.intent(server, name, more))
 }
 
 // stable reduces an error to a text that is the same from one try to the next.
@@ -165,7 +225,7 @@ func (r *Reconciler) flush(ctx context.Context) (bool, error) {
 	held, asking := r.memory.outstanding()
 	done := !asking
 	for _, a := range held {
-		if _, err := r.publish(ctx, a.server, a.key, v1alpha1.ReasonBootstrapped); err != nil {
+		if err := r.publish(ctx, a); err != nil {
 			done = false
 			logf.FromContext(ctx).Error(err, "key not written yet", "server", client.ObjectKeyFromObject(a.server))
 		}

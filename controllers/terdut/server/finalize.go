@@ -37,6 +37,9 @@ func (r *Reconciler) finalize(ctx context.Context, server *v1alpha1.TerdutServer
 		return ctrl.Result{}, err
 	}
 	if blocked == nil {
+		if err = r.letGo(ctx, key, server.UID); err != nil {
+			return ctrl.Result{}, err
+		}
 		return ctrl.Result{}, r.setFinalizer(ctx, server, controllerutil.RemoveFinalizer)
 	}
 	deployment, err := r.deployment(ctx, server)

@@ -89,12 +89,17 @@ func clientSecretKey(spec *v1alpha1.TerdutServerSpec) *SecretKey {
 	return secretKey(spec.OIDC.ClientSecretRef, defaultClientSecretKey)
 }
 
-// adminKey is the key that somebody gave for a server that is bootstrapped.
-func adminKey(spec *v1alpha1.TerdutServerSpec) *SecretKey {
-	if spec.Bootstrap == nil {
-		return nil
+// adminKey is the key that somebody gave for a server that is bootstrapped, and
+// the field that names it; nil means that it is not set.
+func adminKey(spec *v1alpha1.TerdutServerSpec) (string, *SecretKey) {
+	if spec.External != nil {
+		return "spec.external.adminKeySecretRef", secretKey(&spec.External.AdminKeySecretRef, defaultAdminKeyKey)
 	}
-	return secretKey(spec.Bootstrap.AdminKeySecretRef, defaultAdminKeyKey)
+	const field = "spec.bootstrap.adminKeySecretRef"
+	if spec.Bootstrap == nil {
+		return field, nil
+	}
+	return field, secretKey(spec.Bootstrap.AdminKeySecretRef, defaultAdminKeyKey)
 }
 
 // serviceName is the Service, and the Deployment, of a server.

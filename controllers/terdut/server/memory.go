@@ -29,22 +29,34 @@ type remembered struct {
 	unheard bool
 	// counted is when the number of teams was last written.
 	counted time.Time
+	// postponed is the time before which nothing is tried again that has
+	// failed, about the exchange of the key.
+	postponed time.Time
+	// swept is true when this process has looked for keys of ours that a crash
+	// left behind.
+	swept bool
+	// probe is what is known of the server's capabilities.
+	probe probe
+	// healthy is when an external server last answered GET /healthz.
+	healthy time.Time
 }
 
 // accepted is one version of the credentials Secret whose key was accepted.
 type accepted struct {
+	credential
 	uid             types.UID
 	resourceVersion string
-	key             string
-	reason          string
-	at              time.Time
+	// generation of the TerdutServer at that time.
+	generation   int64
+	reason, note string
+	at           time.Time
 }
 
 // answer is a key that exists nowhere else.
 type answer struct {
 	// server as it was when it answered: the owner of the Secret to be.
 	server *v1alpha1.TerdutServer
-	key    string
+	credential
 }
 
 // of calls f with what is remembered of a server. f must not call memory.

@@ -30,6 +30,8 @@ type Seen struct {
 	Records []apply.Record
 	// Converged is true when every child is as this generation wants it.
 	Converged bool
+	// Reached is true when an external server has answered.
+	Reached bool
 	// Identity is nil when the operator has no accepted key, or the pass did
 	// not come to it.
 	Identity *Identity
@@ -50,6 +52,9 @@ func Observe(server *v1alpha1.TerdutServer, seen Seen, ending *outcome.Ending, n
 	}
 	if seen.Converged {
 		next.ServiceName = serviceName(server.Name)
+	}
+	if server.Spec.External != nil {
+		next.ServiceName = ""
 	}
 	if seen.Converged && seen.Identity != nil && routed(server, seen) {
 		next.ObservedGeneration = server.Generation
@@ -88,6 +93,8 @@ func Observe(server *v1alpha1.TerdutServer, seen Seen, ending *outcome.Ending, n
 
 func databaseReady(server *v1alpha1.TerdutServer, seen Seen, password *v1alpha1.ServerDatabaseStatus) status.Part {
 	switch {
+	case server.Spec.External != nil:
+		return status.True(v1alpha1.ConditionDatabaseReady, v1alpha1.ReasonExternal, "the database of an external server is not the operator's business")
 	case seen.Database == nil:
 		return carried(server, status.Part{
 			Type: v1alpha1.ConditionDatabaseReady, Status: metav1.ConditionUnknown, Reason: v1alpha1.ReasonProgressing,
@@ -106,6 +113,12 @@ func databaseReady(server *v1alpha1.TerdutServer, seen Seen, password *v1alpha1.
 func bootstrapped(server *v1alpha1.TerdutServer, seen Seen) status.Part {
 	if seen.Identity != nil {
 		message := fmt.Sprintf("the operator's key is in Secret %q", v1alpha1.CredentialsSecretName(server.Name))
+		if seen.Identity.Reason == v1alpha1.ReasonSharedIdentity {
+			message += "; it is the very key that was given, since the operator cannot make one of its own"
+		}
+		if seen.Identity.Note != "" {
+			message += "; " + seen.Identity.Note
+		}
 		return status.True(v1alpha1.ConditionBootstrapped, seen.Identity.Reason, message)
 	}
 	return carried(server, status.Part{

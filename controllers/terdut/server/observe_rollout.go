@@ -56,6 +56,9 @@ func (r *Reconciler) podsOf(ctx context.Context, d *appsv1.Deployment) ([]corev1
 // Deployment tells of an older one and nobody has asked for another: a repair,
 // or a field of somebody else's, makes no server unready.
 func availability(server *v1alpha1.TerdutServer, seen Seen) status.Part {
+	if server.Spec.External != nil {
+		return reached(server, seen)
+	}
 	d := seen.Deployment
 	now := available(d, seen.Pods)
 	settled := server.Status.ObservedGeneration == server.Generation

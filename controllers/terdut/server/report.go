@@ -62,6 +62,14 @@ func (r *Reconciler) report(ctx context.Context, server *v1alpha1.TerdutServer, 
 // soon is when to look again at what nothing wakes the server for: pods, and a
 // route that this very pass has made possible.
 func (r *Reconciler) soon(seen Seen, next v1alpha1.TerdutServerStatus) time.Duration {
+	if seen.Identity != nil && seen.Identity.Again > 0 {
+		return min(seen.Identity.Again, r.soonBesides(seen, next))
+	}
+	return r.soonBesides(seen, next)
+}
+
+// soonBesides is soon without the operator's key.
+func (r *Reconciler) soonBesides(seen Seen, next v1alpha1.TerdutServerStatus) time.Duration {
 	switch {
 	case seen.Route != nil && !seen.Route.Claimed && claimed(&next):
 		return r.Schedule.LookAgain().RequeueAfter

@@ -126,6 +126,7 @@ func serverChanged() predicate.Predicate {
 		return e.ObjectOld.GetGeneration() != e.ObjectNew.GetGeneration() ||
 			e.ObjectOld.GetUID() != e.ObjectNew.GetUID() ||
 			(e.ObjectOld.GetDeletionTimestamp() == nil) != (e.ObjectNew.GetDeletionTimestamp() == nil) ||
+			e.ObjectOld.GetAnnotations()[v1alpha1.AnnotationRotate] != e.ObjectNew.GetAnnotations()[v1alpha1.AnnotationRotate] ||
 			!slices.Equal(e.ObjectOld.GetFinalizers(), e.ObjectNew.GetFinalizers())
 	}}
 }
@@ -172,6 +173,7 @@ func (r *Reconciler) serversOfSecret(ctx context.Context, secret *metav1.Partial
 	users := r.databases.users(client.ObjectKeyFromObject(secret))
 	requests := make([]reconcile.Request, 0, len(named)+len(users))
 	for i := range named {
+		r.trustAnew(&named[i], secret.Name)
 		requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&named[i])})
 	}
 	for _, user := range users {

@@ -46,6 +46,8 @@ type TerdutServerSpecApplyConfiguration struct {
 	// bootstrap gives the operator an identity on a server that somebody else
 	// has bootstrapped.
 	Bootstrap *ServerBootstrapApplyConfiguration `json:"bootstrap,omitempty"`
+	// credentials says how the operator keeps its own key.
+	Credentials *ServerCredentialsApplyConfiguration `json:"credentials,omitempty"`
 	// allowedTeams is the consent to TerdutTeams of other namespaces. Teams of
 	// the server's own namespace never need it.
 	AllowedTeams *AllowedTeamsApplyConfiguration `json:"allowedTeams,omitempty"`
@@ -304,6 +306,14 @@ func (b *TerdutServerSpecApplyConfiguration) WithPasswordLogin(value bool) *Terd
 // If called multiple times, the Bootstrap field is set to the value of the last call.
 func (b *TerdutServerSpecApplyConfiguration) WithBootstrap(value *ServerBootstrapApplyConfiguration) *TerdutServerSpecApplyConfiguration {
 	b.Bootstrap = value
+	return b
+}
+
+// WithCredentials sets the Credentials field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Credentials field is set to the value of the last call.
+func (b *TerdutServerSpecApplyConfiguration) WithCredentials(value *ServerCredentialsApplyConfiguration) *TerdutServerSpecApplyConfiguration {
+	b.Credentials = value
 	return b
 }
 

@@ -22,6 +22,11 @@ type TerdutServerStatusApplyConfiguration struct {
 	// operatorCredentialsSecretRef is the Secret that holds the operator's key
 	// for the server.
 	OperatorCredentialsSecretRef *LocalRefApplyConfiguration `json:"operatorCredentialsSecretRef,omitempty"`
+	// credentials is what the operator remembers of its keys.
+	Credentials *ServerCredentialsStatusApplyConfiguration `json:"credentials,omitempty"`
+	// capabilities are the optional parts of the server's API, as far as they
+	// were looked for.
+	Capabilities []ServerCapabilityApplyConfiguration `json:"capabilities,omitempty"`
 	// database is what the operator remembers of the database's password.
 	Database *ServerDatabaseStatusApplyConfiguration `json:"database,omitempty"`
 	// attachedTeams counts the TerdutTeams that hold a team on this server.
@@ -71,6 +76,27 @@ func (b *TerdutServerStatusApplyConfiguration) WithServiceName(value string) *Te
 // If called multiple times, the OperatorCredentialsSecretRef field is set to the value of the last call.
 func (b *TerdutServerStatusApplyConfiguration) WithOperatorCredentialsSecretRef(value *LocalRefApplyConfiguration) *TerdutServerStatusApplyConfiguration {
 	b.OperatorCredentialsSecretRef = value
+	return b
+}
+
+// WithCredentials sets the Credentials field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Credentials field is set to the value of the last call.
+func (b *TerdutServerStatusApplyConfiguration) WithCredentials(value *ServerCredentialsStatusApplyConfiguration) *TerdutServerStatusApplyConfiguration {
+	b.Credentials = value
+	return b
+}
+
+// WithCapabilities adds the given value to the Capabilities field in the declarative configuration
+// and returns the receiver, so that objects can be build by chaining "With" function invocations.
+// If called multiple times, values provided by each call will be appended to the Capabilities field.
+func (b *TerdutServerStatusApplyConfiguration) WithCapabilities(values ...*ServerCapabilityApplyConfiguration) *TerdutServerStatusApplyConfiguration {
+	for i := range values {
+		if values[i] == nil {
+			panic("nil value passed to WithCapabilities")
+		}
+		b.Capabilities = append(b.Capabilities, *values[i])
+	}
 	return b
 }
 

@@ -15,6 +15,9 @@ type TerdutTeamStatusApplyConfiguration struct {
 	// teamID is the server-side ID of the team. What attaches to the team
 	// waits for it.
 	TeamID *int64 `json:"teamID,omitempty"`
+	// credentials is what the operator remembers of the team's own key, without
+	// the key.
+	Credentials *TeamCredentialsApplyConfiguration `json:"credentials,omitempty"`
 }
 
 // TerdutTeamStatusApplyConfiguration constructs a declarative configuration of the TerdutTeamStatus type for use with
@@ -78,5 +81,13 @@ func (b *TerdutTeamStatusApplyConfiguration) WithRetiring(values ...*RetiringObj
 // If called multiple times, the TeamID field is set to the value of the last call.
 func (b *TerdutTeamStatusApplyConfiguration) WithTeamID(value int64) *TerdutTeamStatusApplyConfiguration {
 	b.TeamID = &value
+	return b
+}
+
+// WithCredentials sets the Credentials field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Credentials field is set to the value of the last call.
+func (b *TerdutTeamStatusApplyConfiguration) WithCredentials(value *TeamCredentialsApplyConfiguration) *TerdutTeamStatusApplyConfiguration {
+	b.Credentials = value
 	return b
 }

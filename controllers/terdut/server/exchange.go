@@ -1,0 +1,300 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	v1alpha1 "git.ryuvia.com/niklas/terdut-operator/api/terdut/v1alpha1"
+	"git.ryuvia.com/niklas/terdut-operator/controllers/internal/outcome"
+	"git.ryuvia.com/niklas/terdut-operator/controllers/internal/status"
+	"git.ryuvia.com/niklas/terdut-operator/controllers/terdut/connect"
+	"git.ryuvia.com/niklas/terdut-operator/terdutapi"
+)
+
+// publishMirrors writes the key to every Secret outside the server's own that
+// is to have it, and returns those that could not be written.
+func (r *Reconciler) publishMirrors(_ context.Context, _ *v1alpha1.TerdutServer, _ string) ([]string, error) {
+	return nil, nil
+}
+
+// advance does what is due about a key that both the server and the main Secret
+// have. When it exchanges the key, c is the new one afterwards.
+func (r *Reconciler) advance(ctx context.Context, server *v1alpha1.TerdutServer, p *pair, c *credential) error {
+	api, err := r.Clients.Client(ctx, server, c.key)
+	if err != nil {
+		return connect.Explain(err, v1alpha1.ConditionBootstrapped, "open the session")
+	}
+	if err = r.discover(ctx, server, api); err != nil {
+		return err
+	}
+	if waits, revokeErr := r.revokeDue(ctx, server, api, p, c); waits || revokeErr != nil {
+		return revokeErr
+	}
+	if err = r.sweepOnce(ctx, server, api, c); err != nil {
+		return err
+	}
+	if p.next != nil && keyOf(p.next) == c.key {
+		// It has done its work.
+		if err = r.drop(ctx, p.next); err != nil {
+			return err
+		}
+		p.next = nil
+	}
+	if r.wantedAt(server, c).After(r.Now()) {
+		return r.dropUnwanted(ctx, server, api, p, c)
+	}
+	fresh, err := r.mint(ctx, server, api, p, c)
+	if err != nil || fresh == nil {
+		return err
+	}
+	if err = r.equalise(ctx, server, p, fresh); err != nil {
+		return err
+	}
+	*c = *fresh
+	status.Emit(r.Recorder, server, status.Event{
+		Reason:  v1alpha1.EventRotated,
+		Message: fmt.Sprintf("exchanged the operator's key: Secret %q holds a new one", p.main.Name),
+	})
+	r.accepted(server, p.main, c, reasonBefore(server), "")
+	if api, err = r.Clients.Client(ctx, server, c.key); err != nil {
+		return connect.Explain(err, v1alpha1.ConditionBootstrapped, "open the session")
+	}
+	waits, err := r.revokeDue(ctx, server, api, p, c)
+	if waits || err != nil {
+		return err
+	}
+	if err = r.drop(ctx, p.next); err != nil {
+		return err
+	}
+	p.next = nil
+	return nil
+}
+
+// sweepOnce looks once in the life of a process for keys that an earlier one
+// left behind.
+func (r *Reconciler) sweepOnce(ctx context.Context, server *v1alpha1.TerdutServer, api *terdutapi.Client, c *credential) error {
+	swept := false
+	r.memory.of(server, func(e *remembered) { swept = e.swept })
+	if swept || c.userID == 0 || !c.ours() {
+		return nil
+	}
+	if err := r.sweep(ctx, server, api, c.holder()); err != nil && !errors.Is(err, errNoList) {
+		return err
+	}
+	r.memory.of(server, func(e *remembered) { e.swept = true })
+	return nil
+}
+
+// revokeDue revokes the key that was exchanged, once every Secret has the new
+// one and its time has come. It tells whether that is still to be waited for.
+func (r *Reconciler) revokeDue(ctx context.Context, server *v1alpha1.TerdutServer, api *terdutapi.Client, p *pair, c *credential) (waits bool, err error) {
+	retiring := retiringKey(server)
+	if retiring == nil {
+		return false, nil
+	}
+	missing, err := r.publishMirrors(ctx, server, c.key)
+	if err != nil {
+		return true, err
+	}
+	if len(missing) > 0 {
+		return true, outcome.Waiting(v1alpha1.ConditionBootstrapped, v1alpha1.ReasonApplyFailed,
+			"the earlier key stays valid until these Secrets can be written: %s", strings.Join(missing, ", "))
+	}
+	if r.Now().Before(retiring.RevokeAfter.Time) {
+		return true, nil
+	}
+	seen, err := r.cachedKey(ctx, server)
+	if err != nil {
+		return true, err
+	}
+	if seen != c.key {
+		return true, lookAgainAt(p.main, "the cache still has the earlier key")
+	}
+	if retiring.KeyID != c.keyID {
+		if err = r.revokeRetiring(ctx, server, api, retiring); err != nil {
+			return true, err
+		}
+	}
+	return false, r.record(ctx, server, func(s *v1alpha1.ServerCredentialsStatus) { s.Retiring = nil })
+}
+
+func (r *Reconciler) revokeRetiring(ctx context.Context, server *v1alpha1.TerdutServer, api *terdutapi.Client, retiring *v1alpha1.RetiringKey) error {
+	err := revoke(ctx, api, holder{id: retiring.UserID, account: retiring.ServiceAccount}, retiring.KeyID)
+	switch {
+	case errors.Is(err, terdutapi.ErrRouteMissing), errors.Is(err, terdutapi.ErrForbidden):
+		r.unaccounted(server, retiring.KeyID, retiring.UserID)
+	case err != nil:
+		return connect.Explain(err, v1alpha1.ConditionBootstrapped, "revoke the earlier key")
+	default:
+		status.Emit(r.Recorder, server, status.Event{
+			Reason:  v1alpha1.EventRevoked,
+			Message: fmt.Sprintf("revoked key %d, which was exchanged", retiring.KeyID),
+		})
+	}
+	return nil
+}
+
+// dropUnwanted ends an exchange that nobody wants any more.
+func (r *Reconciler) dropUnwanted(ctx context.Context, server *v1alpha1.TerdutServer, api *terdutapi.Client, p *pair, c *credential) error {
+	if p.next == nil {
+		return nil
+	}
+	draft := credentialOf(p.next)
+	for _, of := range []holder{draft.holder(), c.holder()} {
+		if of.id == 0 {
+			continue
+		}
+		if err := r.sweep(ctx, server, api, of); err != nil && !errors.Is(err, errNoList) {
+			return err
+		}
+	}
+	if err := r.drop(ctx, p.next); err != nil {
+		return err
+	}
+	p.next = nil
+	return nil
+}
+
+// mint makes a new key, proves it, and writes it to the next Secret. It returns
+// nil when there is nobody to make one for.
+func (r *Reconciler) mint(ctx context.Context, server *v1alpha1.TerdutServer, api *terdutapi.Client, p *pair, c *credential) (*credential, error) {
+	to, err := r.target(ctx, server, api, c)
+	if err != nil {
+		return nil, err
+	}
+	if to == nil {
+		return nil, settled(outcome.Waiting(v1alpha1.ConditionBootstrapped, v1alpha1.ReasonSharedIdentity,
+			"it cannot be exchanged: the server does not say whose key it is"))
+	}
+	if (p.next != nil || to.account) && to.id != 0 {
+		if err = r.sweepBefore(ctx, server, api, *to, p.next != nil); err != nil {
+			return nil, err
+		}
+	}
+	draft := credential{
+		key: r.chooseKey(server), userID: to.id, account: to.account, source: sourceMinted, issued: r.Now().Truncate(1e9),
+		name: accountName(server) + ":" + randomHex(4),
+	}
+	if to.account && to.id == 0 {
+		draft.name = "" // the server names the first key of an account
+	}
+	if err = r.writeNext(ctx, server, p, &draft); err != nil {
+		return nil, err
+	}
+	fresh, err := mintFor(ctx, server, api, *to, draft)
+	if err == nil {
+		r.learnChosen(server, draft.key, fresh.key)
+		if err = r.proveKey(ctx, server, api, fresh); err == nil {
+			return fresh, r.writeNext(ctx, server, p, fresh)
+		}
+		return nil, r.reject(ctx, server, api, p, fresh, err)
+	}
+	explained := connect.Explain(err, v1alpha1.ConditionBootstrapped, "make a new key")
+	for _, clear := range []error{terdutapi.ErrRouteMissing, terdutapi.ErrForbidden, terdutapi.ErrInvalid} {
+		if errors.Is(err, clear) {
+			return nil, r.giveUp(ctx, server, p, explained)
+		}
+	}
+	return nil, explained
+}
+
+// sweepBefore revokes what an interrupted exchange may have made.
+func (r *Reconciler) sweepBefore(ctx context.Context, server *v1alpha1.TerdutServer, api *terdutapi.Client, to holder, interrupted bool) error {
+	err := r.sweep(ctx, server, api, to)
+	if errors.Is(err, errNoList) {
+		if interrupted && r.capability(server, v1alpha1.CapabilityChosenKeys) != v1alpha1.CapabilityPresent {
+			r.unaccounted(server, 0, to.id)
+		}
+		return nil
+	}
+	return err
+}
+
+// writeNext writes a key, or the intent to get one, to the next Secret, with
+// the token that has asked for it.
+func (r *Reconciler) writeNext(ctx context.Context, server *v1alpha1.TerdutServer, p *pair, c *credential) error {
+	more := map[string]string{}
+	if token := askedFor(server); token != "" {
+		more[v1alpha1.AnnotationRotate] = token
+	}
+	intent := c.intent(server, v1alpha1.NextCredentialsSecretName(server.Name), more)
+	written, err := r.Engine.ApplySecret(ctx, server, p.next, intent)
+	if err != nil {
+		return writeEnding(err, v1alpha1.ConditionBootstrapped)
+	}
+	p.next = written
+	return nil
+}
+
+// reject revokes a new key that cannot do its work; one of which that is not
+// clear is kept and tried again.
+func (r *Reconciler) reject(ctx context.Context, server *v1alpha1.TerdutServer, api *terdutapi.Client, p *pair, fresh *credential, why error) error {
+	ending, ended := outcome.As(why)
+	if !ended || !ending.Stalled || ending.Reason != v1alpha1.ReasonKeyNotAccepted {
+		if writeErr := r.writeNext(ctx, server, p, fresh); writeErr != nil {
+			return writeErr
+		}
+		return why
+	}
+	if err := revoke(ctx, api, fresh.holder(), fresh.keyID); err != nil {
+		return connect.Explain(err, v1alpha1.ConditionBootstrapped, "revoke a new key that is of no use")
+	}
+	return r.giveUp(ctx, server, p, why)
+}
+
+// giveUp ends an exchange that cannot succeed now. It is tried again at the next
+// resync.
+func (r *Reconciler) giveUp(ctx context.Context, server *v1alpha1.TerdutServer, p *pair, why error) error {
+	if err := r.drop(ctx, p.next); err != nil {
+		return err
+	}
+	p.next = nil
+	ending, ended := outcome.As(why)
+	if !ended {
+		return why
+	}
+	status.Emit(r.Recorder, server, status.Event{
+		Warning: true, Reason: v1alpha1.EventRotationFailed, Message: "the operator's key was not exchanged: " + ending.Message,
+	})
+	return settled(ending)
+}
+
+// confirm proves a key that an interrupted exchange has left in the next Secret
+// before the one in the main Secret, if that is good, is given up for it. When
+// it is of no use, the one in the main Secret is returned.
+func (r *Reconciler) confirm(ctx context.Context, server *v1alpha1.TerdutServer, p *pair, c *credential) (*credential, error) {
+	old := r.given(server, p.main)
+	if p.next == nil || keyOf(p.next) != c.key || old.key == "" || old.key == c.key {
+		return nil, nil
+	}
+	me, err := r.accepts(ctx, server, old.key)
+	if errors.Is(err, errNotAccepted) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	api, err := r.Clients.Client(ctx, server, old.key)
+	if err != nil {
+		return nil, connect.Explain(err, v1alpha1.ConditionBootstrapped, "open the session")
+	}
+	err = r.proveKey(ctx, server, api, c)
+	if ending, ended := outcome.As(err); !ended || ending.Reason != v1alpha1.ReasonKeyNotAccepted {
+		return nil, err
+	}
+	old = *old.of(server, me)
+	if c.keyID == 0 {
+		if err = r.drop(ctx, p.next); err != nil {
+			return nil, err
+		}
+		p.next = nil
+		return &old, nil
+	}
+	// What it returns says that the exchange has failed, and is no trouble.
+	if given := r.reject(ctx, server, api, p, c, err); p.next != nil {
+		return nil, given
+	}
+	return &old, nil
+}
