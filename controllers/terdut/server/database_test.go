@@ -231,9 +231,10 @@ func FuzzClusterDSN(f *testing.F) {
 		if _, hasPassword := dsn.User.Password(); hasPassword {
 			t.Errorf("%q holds a password", got)
 		}
-		// What PostgreSQL itself cannot hold, and what the driver fills in for an
-		// empty name or takes off one, says nothing.
-		if ca || database == "" || user == "" || strings.HasPrefix(database, "/") || !utf8.ValidString(database+user) {
+		// PostgreSQL has no name that is empty, holds a zero byte or is no text;
+		// and the driver takes slashes off the beginning of a database.
+		if ca || database == "" || user == "" || strings.HasPrefix(database, "/") ||
+			!utf8.ValidString(database+user) || strings.Contains(database+user, "\x00") {
 			return
 		}
 		config, err := pgx.ParseConfig(got)
