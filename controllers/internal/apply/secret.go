@@ -69,6 +69,12 @@ func (e *Engine) ApplySecret(ctx context.Context, owner client.Object, live *cor
 	case live.DeletionTimestamp != nil:
 		return nil, &LookAgain{Key: key, Err: errBeingDeleted}
 	}
+	return e.applyToSecret(ctx, want, live, secret)
+}
+
+// applyToSecret applies to a Secret of ours, of exactly the version that was read.
+func (e *Engine) applyToSecret(ctx context.Context, want *intent, live *corev1.Secret, secret SecretIntent) (*corev1.Secret, error) {
+	key := want.key
 	// Only we make such a Secret, and by an apply.
 	owned, _, err := e.reown(ctx, want, live, true)
 	if err != nil {
@@ -125,10 +131,14 @@ func (e *Engine) secretIntent(owner client.Object, want SecretIntent) (*intent, 
 	if err != nil {
 		return nil, fmt.Errorf("intent of %s: encode the owner reference: %w", secretKey(owner.GetNamespace(), want.Name), err)
 	}
-	metadata := map[string]any{
-		"name":            want.Name,
-		"namespace":       owner.GetNamespace(),
-		"ownerReferences": []any{ownerReference},
+	return e.secretContent(owner.GetNamespace(), []any{ownerReference}, want)
+}
+
+// secretContent is the intent of a Secret. Without owners it has no owner references.
+func (e *Engine) secretContent(namespace string, owners []any, want SecretIntent) (*intent, error) {
+	metadata := map[string]any{"name": want.Name, "namespace": namespace}
+	if len(owners) > 0 {
+		metadata["ownerReferences"] = owners
 	}
 	content := map[string]any{"apiVersion": "v1", "kind": "Secret", "metadata": metadata}
 	if len(want.Finalizers) > 0 {
