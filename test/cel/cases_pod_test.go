@@ -88,7 +88,7 @@ func volumeGroups() []group {
 				create(volume(fields{"name": "b", "csi": fields{"driver": "secrets-store.csi.k8s.io"}})),
 				create(volume(fields{"name": "b", "configMap": fields{"name": "c"}})),
 				create(volume(fields{"name": "b", "persistentVolumeClaim": fields{"claimName": "c"}})),
-				create(volume(fields{"name": "b", "projected": fields{"sources": []any{}}})),
+				create(volume(fields{"name": "b", "projected": fields{"sources": []any{fields{"configMap": fields{"name": "c"}}}}})),
 			},
 			fail: []attempt{
 				create(volume(fields{"name": "b"})),
@@ -102,6 +102,15 @@ func volumeGroups() []group {
 			fail: []attempt{
 				create(volume(fields{"name": "tmp", "emptyDir": fields{}})),
 				update(volume(fields{"name": "tmp", "emptyDir": fields{}})),
+			},
+		},
+		{
+			kind: server, path: "spec.extraVolumes[]", says: "projected needs at least one",
+			pass: []attempt{create(volume(fields{"name": "b", "projected": fields{"sources": []any{fields{"secret": fields{"name": "c"}}}}}))},
+			fail: []attempt{
+				create(volume(fields{"name": "b", "projected": fields{}})),
+				create(volume(fields{"name": "b", "projected": fields{"sources": []any{}}})),
+				update(volume(fields{"name": "b", "projected": fields{"defaultMode": 0o400}})),
 			},
 		},
 		{

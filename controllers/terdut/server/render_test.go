@@ -119,7 +119,7 @@ func walk(t *testing.T, file, path string, value any) {
 	switch v := value.(type) {
 	case map[string]any:
 		// Of some objects the presence is all that they say.
-		says := strings.HasSuffix(path, ".emptyDir") || strings.HasSuffix(path, ".namespaceSelector") || strings.HasSuffix(path, ".projected")
+		says := strings.HasSuffix(path, ".emptyDir") || strings.HasSuffix(path, ".namespaceSelector")
 		if len(v) == 0 && !says {
 			t.Errorf("%s: %s is an empty object", file, path)
 		}
