@@ -19,8 +19,8 @@ type judgement struct {
 }
 
 // judge compares an object with its intent, and leaves out what is left to others: yieldable fields as long as another
-// manager has them, and contested ones until their next repair is due.
-func (e *Engine) judge(live client.Object, want *intent) (judgement, error) {
+// manager has them, and, unless the intent is new, contested ones until their next repair is due.
+func (e *Engine) judge(live client.Object, want *intent, isNew bool) (judgement, error) {
 	seen, err := e.observe(live, want.key)
 	if err != nil {
 		return judgement{}, err
@@ -30,7 +30,7 @@ func (e *Engine) judge(live client.Object, want *intent) (judgement, error) {
 		return judgement{}, err
 	}
 	if err = e.leaveCeded(&result, live); err == nil {
-		err = e.leaveContested(&result, live)
+		err = e.leaveContested(&result, live, isNew)
 	}
 	switch {
 	case err == nil:
@@ -53,12 +53,15 @@ func (e *Engine) leaveCeded(result *judgement, live client.Object) error {
 	return e.leaveOut(result, ceded.paths)
 }
 
-func (e *Engine) leaveContested(result *judgement, live client.Object) error {
+func (e *Engine) leaveContested(result *judgement, live client.Object, isNew bool) error {
 	if !result.same {
 		result.drift = attribute(result.difference, live.GetManagedFields())
 	}
 	// Fields that do not differ calm down.
 	e.memory.calm(live.GetUID(), result.drift)
+	if isNew {
+		return nil
+	}
 	held := e.memory.held(live.GetUID(), result.drift)
 	var paths []fieldpath.Path
 	for i := range held {

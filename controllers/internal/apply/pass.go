@@ -108,7 +108,7 @@ func (p *pass) converge(ctx context.Context, want *intent) error {
 
 // settled tells whether a child needs nothing, and notes it.
 func (p *pass) settled(want *intent, cached client.Object) (bool, error) {
-	verdict, err := p.judge(cached, want)
+	verdict, err := p.judge(cached, want, p.isNew(want))
 	if err != nil {
 		return false, err
 	}
@@ -154,7 +154,7 @@ func (p *pass) update(ctx context.Context, want *intent, live client.Object) err
 	if reowned {
 		p.report.Reowned = append(p.report.Reowned, want.key)
 	}
-	verdict, err := p.judge(live, want)
+	verdict, err := p.judge(live, want, p.isNew(want))
 	if err != nil {
 		return err
 	}
@@ -173,18 +173,25 @@ func (p *pass) update(ctx context.Context, want *intent, live client.Object) err
 	if err != nil {
 		return err
 	}
-	if change.Action == Corrected {
+	done.ceded = append(verdict.ceded, done.ceded...)
+	p.note(want, change, live, done)
+	return nil
+}
+
+// note reports what an apply did to live.
+func (p *pass) note(want *intent, change Change, live client.Object, done outcome) {
+	changed := done.object.GetResourceVersion() != live.GetResourceVersion()
+	if changed && change.Action == Corrected {
 		p.memory.took(live.GetUID(), change.Fields)
 	}
-	p.settle(want, done.object, append(verdict.ceded, done.ceded...))
-	if done.object.GetResourceVersion() == live.GetResourceVersion() {
+	p.settle(want, done.object, done.ceded)
+	if !changed {
 		p.memory.changedNothing(live.GetUID(), live.GetResourceVersion(), want.exact())
 		p.report.NoOps = append(p.report.NoOps, want.key)
-		return nil
+		return
 	}
 	change.Forced = done.forced
 	p.report.Changes = append(p.report.Changes, change)
-	return nil
 }
 
 // change says what an apply is about to do.
@@ -198,10 +205,13 @@ func (p *pass) change(want *intent, verdict judgement, live client.Object) Chang
 	return Change{Key: want.key, Action: Corrected, Fields: verdict.drift}
 }
 
+// isNew tells whether the intent is another one than that of the last apply.
+func (p *pass) isNew(want *intent) bool { return p.records[want.record()].Intent != want.hash }
+
 // drifted tells drift from a change of the intent. The hash of a Secret does not tell whether a value is wanted to change;
 // there, drift is that we lost a field: who writes one takes it from us.
 func (p *pass) drifted(want *intent, diff difference) bool {
-	if p.records[want.record()].Intent != want.hash {
+	if p.isNew(want) {
 		return false
 	}
 	return !isSecret(want.key.gvk()) || slices.ContainsFunc(diff.paths, func(path fieldpath.Path) bool { return !has(diff.owned, path) })

@@ -122,6 +122,41 @@ func TestBook(t *testing.T) {
 	}
 }
 
+// A release that Helm 3 made and Helm 4 upgraded has entries of both.
+func TestInherit(t *testing.T) {
+	k := Key{Group: "apps", Version: "v1", Kind: "Deployment"}
+	old := entry("helm", metav1.ManagedFieldsOperationApply, 1, `{"f:spec":{"f:paused":{}}}`)
+	old.APIVersion = "apps/v1beta1"
+	status := entry("helm", metav1.ManagedFieldsOperationApply, 1, `{"f:status":{"f:replicas":{}}}`)
+	status.Subresource = "status"
+	rollout := entry("kubectl-rollout", metav1.ManagedFieldsOperationUpdate, 2, `{"f:spec":{"f:template":{}}}`)
+	entries, err := testEngine().inheritApplied([]metav1.ManagedFieldsEntry{
+		entry("helm", metav1.ManagedFieldsOperationApply, 1, `{"f:spec":{"f:replicas":{}}}`), old, status, rollout,
+		entry(FieldManager, metav1.ManagedFieldsOperationApply, 3, `{"f:spec":{"f:selector":{}}}`),
+	}, k, Helm())
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []metav1.ManagedFieldsEntry{
+		status, rollout, entry(FieldManager, metav1.ManagedFieldsOperationApply, 3, `{"f:spec":{"f:replicas":{},"f:selector":{}}}`),
+	}
+	if len(entries) != len(want) {
+		t.Fatalf("%d entries, want %d", len(entries), len(want))
+	}
+	for i := range want {
+		got, raw := entries[i], string(entries[i].FieldsV1.GetRawBytes())
+		if got.Manager != want[i].Manager || got.Subresource != want[i].Subresource || raw != string(want[i].FieldsV1.GetRawBytes()) {
+			t.Errorf("entry %d is %s %q %s, want %s %q", i, got.Manager, got.Subresource, raw, want[i].Manager, want[i].Subresource)
+		}
+	}
+	if err = testEngine().disown(&entries[2], fieldpath.NewSet(fieldpath.MakePathOrDie("spec", "selector"))); err != nil {
+		t.Fatal(err)
+	}
+	if raw := string(entries[2].FieldsV1.GetRawBytes()); raw != `{"f:spec":{"f:replicas":{}}}` {
+		t.Errorf("after disowning: %s", raw)
+	}
+}
+
 func TestHelmIsTold(t *testing.T) {
 	helm := Helm()
 	for manager, want := range map[string]bool{

@@ -71,6 +71,13 @@ var _ = Describe("a manager that fights", engineCase, func() {
 		Expect(*w.liveDeployment(ctx).Spec.Replicas).To(BeEquivalentTo(1))
 		Expect(w.container(ctx, "server").Image).To(Equal("registry.test/theirs:5"))
 
+		By("applying a new wish at once")
+		w.image = "registry.test/demo:2"
+		Expect(w.settle(ctx).Changes).To(ConsistOf(And(HaveField("Action", apply.Updated), HaveField("Forced", HaveLen(1)))))
+		Expect(w.container(ctx, "server").Image).To(Equal(w.image))
+		edit(ctx, "fighter", setImage("registry.test/theirs:5"))
+		Expect(w.rests(ctx).Contested).To(contested)
+
 		By("repairing it at the next resync, once")
 		now = now.Add(resync)
 		report = w.settle(ctx)
