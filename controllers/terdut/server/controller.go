@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -31,7 +32,7 @@ import (
 // +kubebuilder:rbac:groups=apps,resources=deployments,verbs=get;list;watch;create;patch;delete
 // +kubebuilder:rbac:groups="",resources=services,verbs=get;list;watch;create;patch;delete
 // +kubebuilder:rbac:groups="",resources=secrets,verbs=get;list;watch;create;patch;delete
-// +kubebuilder:rbac:groups="",resources=namespaces,verbs=get
+// +kubebuilder:rbac:groups="",resources=namespaces,verbs=get;list;watch
 // +kubebuilder:rbac:groups="",resources=pods,verbs=list
 // +kubebuilder:rbac:groups=gateway.networking.k8s.io,resources=httproutes,verbs=get;list;watch;create;patch;delete
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
@@ -75,6 +76,9 @@ type Reconciler struct {
 
 	memory    memory
 	databases databaseMemory
+	// refusals are the namespaces of which it was told that they get no copy
+	// of a key, by refusal.
+	refusals sync.Map
 }
 
 // prunable are the kinds of which a child that is no longer rendered is
@@ -123,39 +127,57 @@ func (r *Reconciler) converge(ctx context.Context, server *v1alpha1.TerdutServer
 	if err != nil {
 		return seen, err
 	}
-	seen.Teams = attached(teams)
-	if server.Spec.External != nil {
-		return seen, r.external(ctx, server, &seen)
-	}
-	if seen.Deployment, err = r.deployment(ctx, server); err != nil {
+	seen.Teams, seen.KeysIssued = attached(teams), issued(teams)
+	mirrored, err := r.wantedMirrors(ctx, server, teams)
+	if err != nil {
 		return seen, err
+	}
+	if err = r.retract(ctx, server, mirrored); err != nil {
+		return seen, err
+	}
+	if server.Spec.External != nil {
+		err = r.external(ctx, server, &seen)
+	} else {
+		err = r.install(ctx, server, &seen)
+	}
+	if err == nil && seen.Identity != nil {
+		seen.Tenants, err = r.grant(ctx, server, mirrored)
+	}
+	return seen, err
+}
+
+// install makes the children of a server that runs here, and sees to the
+// operator's key on it.
+func (r *Reconciler) install(ctx context.Context, server *v1alpha1.TerdutServer, seen *Seen) (err error) {
+	if seen.Deployment, err = r.deployment(ctx, server); err != nil {
+		return err
 	}
 	r.Kinds.Want(client.ObjectKeyFromObject(server), wantedKinds(&server.Spec)...)
 	if err = r.ensureHMACKey(ctx, server); err != nil {
-		return seen, err
+		return err
 	}
 	in, err := r.read(ctx, server)
 	if in.Database.DSN != "" {
 		seen.Database = &in.Database
 	}
 	if err != nil {
-		return seen, err
+		return err
 	}
-	if seen.Running, err = r.running(ctx, server, &seen); err != nil {
-		return seen, err
+	if seen.Running, err = r.running(ctx, server, seen); err != nil {
+		return err
 	}
 	if in.Selector, err = r.selectorOf(ctx, server, seen.Deployment); err != nil {
-		return seen, err
+		return err
 	}
 	if seen.Route, err = r.route(ctx, server); err != nil {
-		return seen, err
+		return err
 	}
 	in.Route = seen.Route != nil && seen.Route.Claimed && seen.Route.Served
-	if err = r.children(ctx, server, in, &seen); err != nil {
-		return seen, err
+	if err = r.children(ctx, server, in, seen); err != nil {
+		return err
 	}
 	seen.Identity, err = r.identify(ctx, server, serves(seen.Deployment))
-	return seen, err
+	return err
 }
 
 // children takes over, applies and prunes what is rendered, and looks at the

@@ -13,12 +13,6 @@ import (
 	"git.ryuvia.com/niklas/terdut-operator/terdutapi"
 )
 
-// publishMirrors writes the key to every Secret outside the server's own that
-// is to have it, and returns those that could not be written.
-func (r *Reconciler) publishMirrors(_ context.Context, _ *v1alpha1.TerdutServer, _ string) ([]string, error) {
-	return nil, nil
-}
-
 // advance does what is due about a key that both the server and the main Secret
 // have. When it exchanges the key, c is the new one afterwards.
 func (r *Reconciler) advance(ctx context.Context, server *v1alpha1.TerdutServer, p *pair, c *credential) error {
@@ -94,7 +88,7 @@ func (r *Reconciler) revokeDue(ctx context.Context, server *v1alpha1.TerdutServe
 	if retiring == nil {
 		return false, nil
 	}
-	missing, err := r.publishMirrors(ctx, server, c.key)
+	missing, err := r.publishMirrors(ctx, server, c)
 	if err != nil {
 		return true, err
 	}
@@ -132,6 +126,7 @@ func (r *Reconciler) revokeRetiring(ctx context.Context, server *v1alpha1.Terdut
 			Reason:  v1alpha1.EventRevoked,
 			Message: fmt.Sprintf("revoked key %d, which was exchanged", retiring.KeyID),
 		})
+		return r.record(ctx, server, func(s *v1alpha1.ServerCredentialsStatus) { s.Exposed = unexposed(s.Exposed, retiring.KeyID) })
 	}
 	return nil
 }

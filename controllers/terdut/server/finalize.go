@@ -36,6 +36,15 @@ func (r *Reconciler) finalize(ctx context.Context, server *v1alpha1.TerdutServer
 	if err != nil {
 		return ctrl.Result{}, err
 	}
+	var mirrored []string
+	if blocked != nil {
+		if mirrored, err = r.wantedMirrors(ctx, server, teams); err != nil {
+			return ctrl.Result{}, err
+		}
+	}
+	if err = r.retract(ctx, server, mirrored); err != nil {
+		return ctrl.Result{}, err
+	}
 	if blocked == nil {
 		if err = r.letGo(ctx, key, server.UID); err != nil {
 			return ctrl.Result{}, err

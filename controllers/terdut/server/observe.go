@@ -38,8 +38,12 @@ type Seen struct {
 	// Running are the pods that run, as <pod>/<restarts>, when the password has
 	// changed.
 	Running []string
-	// Teams is the number of attached teams.
-	Teams int32
+	// Teams is the number of attached teams, and KeysIssued tells whether one
+	// of them holds a key of its own.
+	Teams      int32
+	KeysIssued bool
+	// Tenants is nil when the pass did not come to what they get.
+	Tenants *Tenants
 }
 
 // Observe is the status of a server after a pass. It is pure: what the pass did
@@ -67,6 +71,7 @@ func Observe(server *v1alpha1.TerdutServer, seen Seen, ending *outcome.Ending, n
 	}
 	next.AttachedTeams = seen.Teams
 	next.Database = databaseStatus(server, &seen)
+	next.Credentials = credentialsStatus(server, seen)
 
 	finding := status.Finding{
 		Generation: server.Generation,
@@ -74,6 +79,7 @@ func Observe(server *v1alpha1.TerdutServer, seen Seen, ending *outcome.Ending, n
 	}
 	finding.Parts = append(finding.Parts, routeReady(server, seen)...)
 	finding.Parts = append(finding.Parts, fieldParts(server, seen)...)
+	finding.Parts = append(finding.Parts, tenantParts(server, seen, next.Credentials)...)
 	if ending != nil {
 		for i, part := range finding.Parts {
 			if part.Type == ending.Condition {

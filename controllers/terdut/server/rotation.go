@@ -112,6 +112,7 @@ func (r *Reconciler) wantedAt(server *v1alpha1.TerdutServer, c *credential) time
 	switch {
 	case accounts && !c.account,
 		!c.ours() && c.userID != 0,
+		isExposed(server, c),
 		askedFor(server) != "":
 		return now
 	}
@@ -256,6 +257,9 @@ func (r *Reconciler) retire(ctx context.Context, server *v1alpha1.TerdutServer, 
 	return r.record(ctx, server, func(s *v1alpha1.ServerCredentialsStatus) {
 		if token != "" {
 			s.Rotated = token
+		}
+		if old.keyID == 0 && keyID != 0 {
+			s.Exposed = identified(s.Exposed, keyID)
 		}
 		if keyID == 0 || s.Retiring != nil && s.Retiring.KeyID == keyID {
 			return
