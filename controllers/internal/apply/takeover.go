@@ -134,7 +134,7 @@ func (p *pass) takeOver(ctx context.Context, want *intent, from Origin) (*TakenO
 	if field, differs := immutable(diff, want); differs {
 		return nil, &Immutable{Key: want.key, Field: field}
 	}
-	if live, err = p.inherit(ctx, want, live, diff.observation, from); err != nil {
+	if live, err = p.inherit(ctx, want, live, from); err != nil {
 		return nil, err
 	}
 	if err = p.update(ctx, want, live); err != nil {
@@ -172,7 +172,7 @@ func (p *pass) candidate(ctx context.Context, want *intent, from Origin) (client
 
 // inherit makes the fields of the origin ours. The apply that follows removes those that are not in the intent, and sets
 // the owner; until then the object still looks like one of the origin, so that an interruption is no harm.
-func (p *pass) inherit(ctx context.Context, want *intent, live client.Object, seen observation, from Origin) (client.Object, error) {
+func (p *pass) inherit(ctx context.Context, want *intent, live client.Object, from Origin) (client.Object, error) {
 	upgraded, ok := live.DeepCopyObject().(client.Object)
 	if !ok {
 		return nil, fmt.Errorf("take over %s: a copy of %T is no object", want.key, live)
@@ -192,12 +192,6 @@ func (p *pass) inherit(ctx context.Context, want *intent, live client.Object, se
 	}
 	for i := range entries {
 		if err = p.disown(&entries[i], keptBy(from, want)); err != nil {
-			return nil, fmt.Errorf("take over %s: %w", want.key, err)
-		}
-	}
-	if fields := inTheWay(seen, want); !fields.Empty() {
-		// The origin's entries are ours by now, so only the default that nobody owns is left to book.
-		if entries, err = p.book(entries, want.key, fields, func(managed) bool { return true }); err != nil {
 			return nil, fmt.Errorf("take over %s: %w", want.key, err)
 		}
 	}

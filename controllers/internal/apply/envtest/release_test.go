@@ -126,11 +126,23 @@ func missing(of, in []types.UID) int {
 	return len(slices.DeleteFunc(slices.Clone(of), func(uid types.UID) bool { return slices.Contains(in, uid) }))
 }
 
+// ask asks the engine to take over, and again as long as it is to look again: the controllers write to the same objects.
+func (r *release) ask(ctx context.Context) (taken []apply.TakenOver, err error) {
+	for {
+		var more []apply.TakenOver
+		more, err = r.engine.TakeOver(ctx, r.owner, r.children(), apply.Helm())
+		taken = append(taken, more...)
+		if !apply.IsLookAgain(err) {
+			return taken, err
+		}
+	}
+}
+
 // takeOver takes the release over, converges, deletes Helm's memory of it and counts the damage.
 func (r *release) takeOver(ctx context.Context) []apply.TakenOver {
 	GinkgoHelper()
 	objects, rollouts := r.inventory(ctx)
-	taken, err := r.engine.TakeOver(ctx, r.owner, r.children(), apply.Helm())
+	taken, err := r.ask(ctx)
 	Expect(err).NotTo(HaveOccurred())
 	report, err := r.pass(ctx)
 	Expect(err).NotTo(HaveOccurred())

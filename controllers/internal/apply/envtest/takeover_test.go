@@ -83,7 +83,7 @@ var _ = Describe("TakeOver", Ordered, ContinueOnFailure, engineCase, func() {
 			}
 
 			By("having nothing left to do")
-			again, err := r.engine.TakeOver(ctx, r.owner, r.children(), apply.Helm())
+			again, err := r.ask(ctx)
 			Expect(err).NotTo(HaveOccurred())
 			Expect(again).To(BeEmpty())
 			report, err := r.pass(ctx)
@@ -127,7 +127,7 @@ var _ = Describe("TakeOver", Ordered, ContinueOnFailure, engineCase, func() {
 				},
 			})})
 			for range 2 {
-				taken, dead := r.engine.TakeOver(ctx, r.owner, r.children(), apply.Helm())
+				taken, dead := r.ask(ctx)
 				Expect(dead).To(MatchError(broken))
 				Expect(taken).To(BeEmpty())
 			}
@@ -145,7 +145,7 @@ var _ = Describe("TakeOver", Ordered, ContinueOnFailure, engineCase, func() {
 		before := &appsv1.Deployment{}
 		r.get(ctx, before)
 		r.selector = map[string]string{"app.kubernetes.io/name": "other"}
-		taken, err := r.engine.TakeOver(ctx, r.owner, r.children(), apply.Helm())
+		taken, err := r.ask(ctx)
 		var fixed *apply.Immutable
 		Expect(errors.As(err, &fixed)).To(BeTrue())
 		Expect(taken).To(BeEmpty())
@@ -156,7 +156,7 @@ var _ = Describe("TakeOver", Ordered, ContinueOnFailure, engineCase, func() {
 		selector, err := r.engine.LiveSelector(ctx, fixed.Key)
 		Expect(err).NotTo(HaveOccurred())
 		r.selector = selector.MatchLabels
-		taken, err = r.engine.TakeOver(ctx, r.owner, r.children(), apply.Helm())
+		taken, err = r.ask(ctx)
 		Expect(err).NotTo(HaveOccurred())
 		Expect(taken).To(HaveLen(1))
 	})
@@ -187,7 +187,7 @@ var _ = Describe("TakeOver", Ordered, ContinueOnFailure, engineCase, func() {
 		deployment.Finalizers = []string{"example.com/hold"}
 		Expect(user.Update(ctx, deployment)).To(Succeed())
 		Expect(user.Delete(ctx, deployment)).To(Succeed())
-		taken, err := r.engine.TakeOver(ctx, r.owner, r.children(), apply.Helm())
+		taken, err := r.ask(ctx)
 		Expect(err).NotTo(HaveOccurred())
 		Expect(taken).To(BeEmpty())
 	})
