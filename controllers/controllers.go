@@ -54,6 +54,11 @@ type Options struct {
 	// OptionalPeriod is the time between two looks for kinds that somebody else
 	// installs, such as those of PostgreSQL operators. Default a minute.
 	OptionalPeriod time.Duration
+	// Limits bound what one server is asked; Window follows Resync.
+	Limits connect.Limits
+	// Clock tells the sessions with servers the time; nil means time.Now. For
+	// tests.
+	Clock func() time.Time
 	// Proxy is the forward proxy for calls to servers; nil means none.
 	Proxy *url.URL
 	// AllowLoopback admits servers on loopback addresses. For tests.
@@ -111,10 +116,15 @@ func Register(ctx context.Context, mgr ctrl.Manager, o Options) error {
 	if err != nil {
 		return err
 	}
+	o.Limits.Window = o.Resync
 	sessions := connect.New(connect.Options{
+		Limits: o.Limits, Clock: o.Clock,
 		Reader: mgr.GetClient(), Live: mgr.GetAPIReader(), UserAgent: name,
 		Proxy: o.Proxy, AllowLoopback: o.AllowLoopback, Transport: o.Transport, APIServers: apiServers(mgr.GetConfig()),
 	})
+	if err := mgr.Add(sessions); err != nil {
+		return fmt.Errorf("set up the sessions with servers: %w", err)
+	}
 	engine := apply.New(apply.Options{Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Scheme: mgr.GetScheme()})
 
 	servers := &server.Reconciler{

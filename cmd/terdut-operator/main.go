@@ -15,11 +15,13 @@ import (
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"git.ryuvia.com/niklas/terdut-operator/controllers"
+	"git.ryuvia.com/niklas/terdut-operator/controllers/terdut/connect"
 )
 
 // settings are the flags.
 type settings struct {
 	resync      time.Duration
+	limits      connect.Limits
 	proxy       string
 	loopback    bool
 	metrics     string
@@ -42,6 +44,12 @@ func parse() settings {
 	var s settings
 	flag.DurationVar(&s.resync, "resync", 10*time.Minute,
 		"time between two looks at a settled object; drift on a server is repaired within it")
+	flag.Float64Var(&s.limits.QPS, "server-qps", 50, "requests a second that one terdut-server gets in the long run")
+	flag.IntVar(&s.limits.Burst, "server-burst", 100, "requests that one terdut-server gets at once after a quiet time")
+	flag.IntVar(&s.limits.Failures, "server-failures", 3,
+		"failed requests in a row after which a terdut-server gets nothing but a probe until it answers")
+	flag.DurationVar(&s.limits.ProbePause, "server-probe-pause", time.Second,
+		"longest pause between two probes of a terdut-server that does not answer")
 	flag.StringVar(&s.proxy, "server-proxy", "",
 		"URL of a forward proxy for calls to terdut-servers; the environment's proxy is never used")
 	flag.BoolVar(&s.loopback, "test-allow-loopback-servers", false,
@@ -63,6 +71,9 @@ func run(s settings) error {
 	if s.resync < time.Second {
 		return fmt.Errorf("--resync is %s: give at least 1s", s.resync)
 	}
+	if l := s.limits; l.QPS <= 0 || l.Burst < 1 || l.Failures < 1 || l.ProbePause < 100*time.Millisecond {
+		return errors.New("--server-qps must be more than 0, --server-burst and --server-failures at least 1, --server-probe-pause at least 100ms")
+	}
 	cfg, err := ctrl.GetConfig()
 	if err != nil {
 		return fmt.Errorf("find the API server: %w", err)
@@ -78,7 +89,9 @@ func run(s settings) error {
 		return fmt.Errorf("set up the manager: %w", err)
 	}
 	ctx := ctrl.SetupSignalHandler()
-	if err := controllers.Register(ctx, mgr, controllers.Options{Resync: s.resync, Proxy: proxy, AllowLoopback: s.loopback}); err != nil {
+	if err := controllers.Register(ctx, mgr, controllers.Options{
+		Resync: s.resync, Limits: s.limits, Proxy: proxy, AllowLoopback: s.loopback,
+	}); err != nil {
 		return err
 	}
 	if err := errors.Join(mgr.AddHealthzCheck("ping", healthz.Ping), mgr.AddReadyzCheck("ping", healthz.Ping)); err != nil {

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"sync"
 	"time"
 
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -20,6 +21,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"git.ryuvia.com/niklas/terdut-operator/controllers"
+	"git.ryuvia.com/niklas/terdut-operator/controllers/terdut/connect"
 	"git.ryuvia.com/niklas/terdut-operator/test/controlplane"
 )
 
@@ -101,15 +103,30 @@ func (e *Env) bindRole(ctx context.Context) error {
 }
 
 // RunOperator runs the operator until Stop, looking at settled objects again
-// every resync.
+// every resync. What lives on a server that is silent says so after as long.
 func (e *Env) RunOperator(resync time.Duration) error {
-	return e.run(e.operator, func(ctx context.Context, mgr ctrl.Manager) error {
-		return controllers.Register(ctx, mgr, controllers.Options{Resync: resync, Transport: e.Network})
+	_, err := e.StartOperator(controllers.Options{Resync: resync, Limits: connect.Limits{Patience: resync}})
+	return err
+}
+
+// StartOperator runs the operator until Stop, or until the function that it
+// returns is called, which waits for the end. It reaches servers through the
+// Network.
+func (e *Env) StartOperator(options controllers.Options) (stop func() error, err error) {
+	options.Transport = e.Network
+	return e.start(e.operator, func(ctx context.Context, mgr ctrl.Manager) error {
+		return controllers.Register(ctx, mgr, options)
 	})
 }
 
 // run runs a manager until Stop.
 func (e *Env) run(config *rest.Config, register func(context.Context, ctrl.Manager) error) error {
+	_, err := e.start(config, register)
+	return err
+}
+
+// start is run, for somebody who ends the manager earlier.
+func (e *Env) start(config *rest.Config, register func(context.Context, ctrl.Manager) error) (func() error, error) {
 	options := controllers.ManagerOptions()
 	options.Metrics = metricsserver.Options{BindAddress: "0"}
 	options.Controller.SkipNameValidation = ptr.To(true) // several managers live in one process
@@ -118,20 +135,21 @@ func (e *Env) run(config *rest.Config, register func(context.Context, ctrl.Manag
 	}
 	mgr, err := ctrl.NewManager(config, options)
 	if err != nil {
-		return fmt.Errorf("set up a manager: %w", err)
+		return nil, fmt.Errorf("set up a manager: %w", err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	if err := register(ctx, mgr); err != nil {
 		cancel()
-		return err
+		return nil, err
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- mgr.Start(ctx) }()
-	e.stops = append(e.stops, func() error {
+	stop := sync.OnceValue(func() error {
 		cancel()
 		return <-ended
 	})
-	return nil
+	e.stops = append(e.stops, stop)
+	return stop, nil
 }
 
 // Stop stops everything, what was started last first.

@@ -23,6 +23,19 @@ const (
 	RetryResync
 )
 
+// Telling says who is told of an ending.
+type Telling int
+
+const (
+	// TellAll writes it into the object's conditions.
+	TellAll Telling = iota
+	// TellNew writes it into an object whose generation was not applied yet; of
+	// any other it says nothing, as long as it lasts no longer.
+	TellNew
+	// TellNone writes nothing: it is about the operator's own pace.
+	TellNone
+)
+
 // Ending is how a pass ended when it did not reach its goal.
 type Ending struct {
 	// Condition is the type of the condition that is not True because of it.
@@ -36,6 +49,8 @@ type Ending struct {
 	Message string
 	// Stalled is true when a person has to do something.
 	Stalled bool
+	// Tell says who is told.
+	Tell Telling
 	// Retry says when to try again.
 	Retry Retry
 	// After is a time to wait that somebody asked for; zero means that Retry

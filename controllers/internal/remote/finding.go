@@ -1,6 +1,7 @@
 package remote
 
 import (
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"git.ryuvia.com/niklas/terdut-operator/controllers/internal/outcome"
@@ -34,6 +35,33 @@ func (v *visit[T, A, D]) find(s State[D], e *outcome.Ending) status.Finding {
 	// A server that does not answer says nothing about what was applied.
 	f.KeepReady = e.Status == metav1.ConditionUnknown && s.ObservedGeneration == v.obj.GetGeneration()
 	return f
+}
+
+// tells tells whether an ending is written into the conditions of an object
+// whose generation was applied before, or was not.
+func (v *visit[T, A, D]) tells(applied bool, e *outcome.Ending) bool {
+	switch {
+	case e == nil || e.Tell == outcome.TellAll:
+		return true
+	case e.Tell == outcome.TellNone:
+		return false
+	default:
+		return !applied || !v.obj.GetDeletionTimestamp().IsZero()
+	}
+}
+
+// unchanged is an ending in the words that the conditions have for it already:
+// that something could not be seen is told once, however the cause is put.
+func unchanged(old []metav1.Condition, e *outcome.Ending) *outcome.Ending {
+	if e == nil || e.Status != metav1.ConditionUnknown {
+		return e
+	}
+	if c := meta.FindStatusCondition(old, e.Condition); c != nil && c.Status == e.Status && c.Reason == e.Reason {
+		same := *e
+		same.Message = c.Message
+		return &same
+	}
+	return e
 }
 
 // besideBefore are the conditions that Beside returned earlier: a pass that

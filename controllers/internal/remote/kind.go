@@ -130,6 +130,18 @@ const (
 	Singleton
 )
 
+// Freshness says how old a read of the server may be.
+type Freshness int
+
+const (
+	// Snapshot may be as old as a resync, and is shared by everybody who asks.
+	// It is good for one thing: to say that nothing has drifted.
+	Snapshot Freshness = iota
+	// Fresh was sent after it was asked for. Everything that leads to an effect
+	// rests on it.
+	Fresh
+)
+
 // Kind is what the loop asks of a kind. A is its access to one place on one
 // server, D the body of its objects in a normalised form.
 type Kind[T client.Object, A, D any] interface {
@@ -139,10 +151,11 @@ type Kind[T client.Object, A, D any] interface {
 	// Recorded returns access to where obj has recorded something, whatever
 	// its references and the consent say today. It is for deletion only.
 	Recorded(ctx context.Context, obj T) (Place, A, error)
-	// Desired says what should be there. It reads only.
-	Desired(ctx context.Context, api A, obj T) (Want[D], error)
-	// List returns every object of the kind at the place, freshly read.
-	List(ctx context.Context, api A, obj T) ([]Thing[D], error)
+	// Desired says what should be there. It reads only; what it reads of the
+	// server is as fresh as that.
+	Desired(ctx context.Context, api A, obj T, as Freshness) (Want[D], error)
+	// List returns every object of the kind at the place, as fresh as that.
+	List(ctx context.Context, api A, obj T, as Freshness) ([]Thing[D], error)
 	// Compare tells what separates two bodies. It is pure.
 	Compare(want, got D) Difference
 	// Create makes an object.

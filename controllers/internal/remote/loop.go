@@ -154,11 +154,14 @@ func (v *visit[T, A, D]) report(ctx context.Context, err error) (reconcile.Resul
 		return reconcile.Result{}, err
 	}
 	s := v.Kind.Load(v.obj)
+	applied := s.ObservedGeneration == v.obj.GetGeneration()
 	if ending == nil || v.stands {
 		s.ObservedGeneration = v.obj.GetGeneration()
 	}
 	old := s.Conditions
-	s.Conditions = status.Conditions(old, v.find(s, ending), metav1.NewTime(v.Now()))
+	if v.tells(applied, ending) {
+		s.Conditions = status.Conditions(old, v.find(s, unchanged(old, ending)), metav1.NewTime(v.Now()))
+	}
 
 	if err := v.save(ctx, s); err != nil {
 		if isLookAgain(err) {

@@ -25,6 +25,8 @@ type pass[T client.Object, A, D any] struct {
 	state    State[D]
 	deleting bool
 
+	// as is how fresh want and things are.
+	as     Freshness
 	want   Want[D]
 	things []Thing[D]
 	made   int64
@@ -43,7 +45,10 @@ type pass[T client.Object, A, D any] struct {
 func (p *pass[T, A, D]) run(ctx context.Context, decide func(facts) step) error {
 	// What a step has learnt is kept, whatever ends the pass.
 	defer func() { p.Kind.Store(p.obj, p.state) }()
-	if err := p.list(ctx); err != nil {
+	if settled, err := p.glance(ctx, decide); settled || err != nil {
+		return err
+	}
+	if err := p.list(ctx, Fresh); err != nil {
 		return err
 	}
 	conflicts := 0
@@ -70,7 +75,7 @@ func (p *pass[T, A, D]) run(ctx context.Context, decide func(facts) step) error 
 		// and stands on none of two lists is taken all the same.
 		conflicts++
 		p.refused = errors.Is(err, ErrConflict) && conflicts > 1
-		if err = p.list(ctx); err != nil {
+		if err = p.list(ctx, Fresh); err != nil {
 			return err
 		}
 	}
@@ -83,8 +88,27 @@ func (p *pass[T, A, D]) unsettled() error {
 		"%s %q does not settle: the server shows something else than it was told", p.Noun, p.want.Name)
 }
 
-func (p *pass[T, A, D]) list(ctx context.Context) error {
-	things, err := p.Kind.List(ctx, p.api, p.obj)
+// glance looks at the snapshot that everybody shares, and tells whether there
+// is nothing to do. Whatever else the snapshot suggests is decided again on a
+// fresh list. An object that was not applied yet, or that has begun something,
+// is not worth a glance.
+func (p *pass[T, A, D]) glance(ctx context.Context, decide func(facts) step) (bool, error) {
+	r := p.state.Record
+	if p.deleting || r == nil || r.OwnerUID != p.obj.GetUID() || p.state.Pending != nil ||
+		p.state.ObservedGeneration != p.obj.GetGeneration() {
+		return false, nil
+	}
+	if err := p.list(ctx, Snapshot); err != nil {
+		return false, err
+	}
+	f, err := p.facts(ctx)
+	// What cannot be computed from a snapshot may be from what is there now.
+	return err == nil && decide(f).do == done, nil
+}
+
+func (p *pass[T, A, D]) list(ctx context.Context, as Freshness) error {
+	p.as = as
+	things, err := p.Kind.List(ctx, p.api, p.obj, as)
 	if p.deleting && errors.Is(err, ErrAbsent) {
 		things, err = nil, nil // the parent is gone, and what was on it with it
 	}
@@ -135,7 +159,7 @@ func (p *pass[T, A, D]) desire(ctx context.Context) error {
 	var today Want[D]
 	var err error
 	if !p.deleting {
-		if today, err = p.Kind.Desired(ctx, p.api, p.obj); err != nil {
+		if today, err = p.Kind.Desired(ctx, p.api, p.obj, p.as); err != nil {
 			return err
 		}
 	}

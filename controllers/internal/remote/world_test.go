@@ -52,6 +52,10 @@ type world struct {
 	yield   func(string) bool
 	yields  map[*actor]func(string) bool
 	lastErr error
+	// snapshot is what a Snapshot shows; nil: what is there. last is how fresh
+	// the last list was.
+	snapshot []Thing[string]
+	last     Freshness
 	// blind hides every other resource from what is read through the cache.
 	blind bool
 }
@@ -172,16 +176,20 @@ func (k modelKind) Recorded(ctx context.Context, r *resource) (Place, *world, er
 	return k.Resolve(ctx, r)
 }
 
-func (k modelKind) Desired(_ context.Context, _ *world, r *resource) (Want[string], error) {
+func (k modelKind) Desired(_ context.Context, _ *world, r *resource, _ Freshness) (Want[string], error) {
 	if k.w.naming == Singleton {
 		return Want[string]{Name: "policy", Body: r.Data["body"]}, nil
 	}
 	return Want[string]{Name: r.Data["name"], Body: r.Data["body"]}, nil
 }
 
-func (k modelKind) List(_ context.Context, w *world, r *resource) (out []Thing[string], err error) {
+func (k modelKind) List(_ context.Context, w *world, r *resource, as Freshness) (out []Thing[string], err error) {
 	err = w.touch("list", func() error {
-		for _, t := range w.things {
+		things := w.things
+		if w.last = as; as == Snapshot && w.snapshot != nil {
+			things = w.snapshot
+		}
+		for _, t := range things {
 			t.KeyLost = w.keyed && w.secrets[r.UID] != t.ID
 			t.Empty = w.naming == Singleton && t.Body == ""
 			out = append(out, t)

@@ -39,17 +39,21 @@ func (k *kind) Recorded(ctx context.Context, s *v1alpha1.TerdutAlertSource) (rem
 	if s.Status.Remote == nil {
 		return k.Resolver.BegunChild(ctx, s.Namespace, s.Spec.TeamRef.Name)
 	}
-	return k.Resolver.Recorded(ctx, s.Status.Remote, s.Status.Remote.TeamID)
+	return k.Resolver.Recorded(ctx, s.Namespace, s.Status.Remote, s.Status.Remote.TeamID)
 }
 
-func (k *kind) Desired(_ context.Context, _ attach.Access, s *v1alpha1.TerdutAlertSource) (remote.Want[body], error) {
+func (k *kind) Desired(
+	_ context.Context, _ attach.Access, s *v1alpha1.TerdutAlertSource, _ remote.Freshness,
+) (remote.Want[body], error) {
 	return remote.Want[body]{Name: s.Spec.Name, Body: body{kind: string(s.Spec.Kind)}}, nil
 }
 
 // List returns the team's integrations. Only the one whose ID the webhook
 // Secret bears has a key that we hold.
-func (k *kind) List(ctx context.Context, at attach.Access, s *v1alpha1.TerdutAlertSource) ([]remote.Thing[body], error) {
-	integrations, err := at.API.ListIntegrations(ctx, at.TeamID)
+func (k *kind) List(
+	ctx context.Context, at attach.Access, s *v1alpha1.TerdutAlertSource, as remote.Freshness,
+) ([]remote.Thing[body], error) {
+	integrations, err := at.API.Integrations(ctx, at.TeamID, as)
 	if err != nil {
 		return nil, attach.OfTeam(err, "list integrations")
 	}
@@ -63,7 +67,7 @@ func (k *kind) List(ctx context.Context, at attach.Access, s *v1alpha1.TerdutAle
 		t.KeyLost = t.ID != held
 		out = append(out, t)
 	}
-	return out, at.ProveGone(ctx, s.Status.Remote, remote.IDs(out))
+	return out, at.ProveGone(ctx, s.Status.Remote, remote.IDs(out), as)
 }
 
 // Compare: the server cannot change the kind of an integration.

@@ -20,7 +20,6 @@ import (
 	"git.ryuvia.com/niklas/terdut-operator/controllers/terdut/connect"
 	"git.ryuvia.com/niklas/terdut-operator/controllers/terdut/consent"
 	"git.ryuvia.com/niklas/terdut-operator/controllers/terdut/refs"
-	"git.ryuvia.com/niklas/terdut-operator/terdutapi"
 )
 
 // +kubebuilder:rbac:groups=terdut.ryuvia.com,resources=terdutservers;terdutteams,verbs=get;list;watch
@@ -29,7 +28,7 @@ import (
 
 // Access is a place on a server and the session with it.
 type Access struct {
-	API    *terdutapi.Client
+	API    *connect.Turn
 	Server *v1alpha1.TerdutServer
 	// TeamID is the team that the place belongs to; 0 for the server itself.
 	TeamID int64
@@ -50,7 +49,7 @@ func (r *Resolver) Team(ctx context.Context, team *v1alpha1.TerdutTeam) (remote.
 	if err != nil {
 		return remote.Place{}, Access{}, err
 	}
-	return r.open(ctx, server, 0)
+	return r.open(ctx, server, team.Namespace, 0)
 }
 
 // Child resolves the reference of something that belongs to a team.
@@ -72,7 +71,7 @@ func (r *Resolver) Child(ctx context.Context, namespace, teamName string) (remot
 	if id == 0 {
 		return remote.Place{}, Access{}, waitingForTeam("TerdutTeam %q has no team on the server yet", teamName)
 	}
-	return r.open(ctx, server, id)
+	return r.open(ctx, server, namespace, id)
 }
 
 // heldTeam is the server-side ID of a team, if the team really holds it.
@@ -136,9 +135,11 @@ func (r *Resolver) consents(ctx context.Context, namespace string, server *v1alp
 	return consent.Evaluate(namespace, server, labels), nil
 }
 
-// open opens the session with a server.
-func (r *Resolver) open(ctx context.Context, server *v1alpha1.TerdutServer, teamID int64) (remote.Place, Access, error) {
-	api, err := r.Sessions.For(ctx, server)
+// open opens the session with a server, on behalf of a namespace.
+func (r *Resolver) open(
+	ctx context.Context, server *v1alpha1.TerdutServer, namespace string, teamID int64,
+) (remote.Place, Access, error) {
+	api, err := r.Sessions.For(ctx, server, namespace)
 	if err != nil {
 		return remote.Place{}, Access{}, err
 	}
@@ -149,7 +150,9 @@ func (r *Resolver) open(ctx context.Context, server *v1alpha1.TerdutServer, team
 // Recorded opens the place where something was recorded, whatever references
 // and consent say today. With a server that is gone, or going and not to be
 // reached any more, nothing is left to clean up: remote.ErrServerGone.
-func (r *Resolver) Recorded(ctx context.Context, record *v1alpha1.RemoteIdentity, teamID int64) (remote.Place, Access, error) {
+func (r *Resolver) Recorded(
+	ctx context.Context, namespace string, record *v1alpha1.RemoteIdentity, teamID int64,
+) (remote.Place, Access, error) {
 	key := types.NamespacedName{Namespace: record.ServerNamespace, Name: record.ServerName}
 	server, err := r.standing(ctx, key)
 	if err != nil {
@@ -158,7 +161,7 @@ func (r *Resolver) Recorded(ctx context.Context, record *v1alpha1.RemoteIdentity
 	if server.UID != record.ServerUID {
 		return remote.Place{}, Access{}, fmt.Errorf("TerdutServer %s is another one now: %w", key, remote.ErrServerGone)
 	}
-	return r.open(ctx, server, teamID)
+	return r.open(ctx, server, namespace, teamID)
 }
 
 // Begun opens the place where a team has begun to create something and not
@@ -168,7 +171,7 @@ func (r *Resolver) Begun(ctx context.Context, team *v1alpha1.TerdutTeam, teamID 
 	if err != nil {
 		return remote.Place{}, Access{}, err
 	}
-	return r.open(ctx, server, teamID)
+	return r.open(ctx, server, team.Namespace, teamID)
 }
 
 // BegunChild is Begun for something that belongs to a team. A team that is

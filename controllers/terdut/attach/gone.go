@@ -7,6 +7,7 @@ import (
 
 	v1alpha1 "git.ryuvia.com/niklas/terdut-operator/api/terdut/v1alpha1"
 	"git.ryuvia.com/niklas/terdut-operator/controllers/internal/outcome"
+	"git.ryuvia.com/niklas/terdut-operator/controllers/internal/remote"
 	"git.ryuvia.com/niklas/terdut-operator/controllers/terdut/connect"
 	"git.ryuvia.com/niklas/terdut-operator/terdutapi"
 )
@@ -14,9 +15,10 @@ import (
 // ProveGone asks a second question before a recorded object that a list does
 // not show counts as gone: a list that is empty by mistake looks like that of a
 // server on which nothing is left, and what is believed gone is made again. It
-// costs nothing while the object is shown.
-func (a Access) ProveGone(ctx context.Context, recorded *v1alpha1.RemoteIdentity, shown []int64) error {
-	if recorded == nil || recorded.ServerUID != a.Server.UID || slices.Contains(shown, recorded.ID) {
+// costs nothing while the object is shown, and is not asked of a snapshot, from
+// which nothing follows.
+func (a Access) ProveGone(ctx context.Context, recorded *v1alpha1.RemoteIdentity, shown []int64, as remote.Freshness) error {
+	if as == remote.Snapshot || recorded == nil || recorded.ServerUID != a.Server.UID || slices.Contains(shown, recorded.ID) {
 		return nil
 	}
 	if a.TeamID == 0 {
@@ -31,7 +33,7 @@ func (a Access) ProveGone(ctx context.Context, recorded *v1alpha1.RemoteIdentity
 // proveTeamGone: only a proved 404 for what every team has means that the team
 // is gone.
 func (a Access) proveTeamGone(ctx context.Context, id int64) error {
-	_, err := a.API.GetEscalation(ctx, id)
+	_, err := a.API.Escalation(ctx, id, remote.Fresh)
 	switch {
 	case errors.Is(err, terdutapi.ErrNotFound):
 		return nil
@@ -44,7 +46,7 @@ func (a Access) proveTeamGone(ctx context.Context, id int64) error {
 // proveListing makes sure that the server still lists what is there: the team
 // whose empty list it has just given.
 func (a Access) proveListing(ctx context.Context) error {
-	teams, err := a.API.ListTeams(ctx)
+	teams, err := a.API.Teams(ctx, remote.Fresh)
 	if err != nil {
 		return connect.Explain(err, v1alpha1.ConditionSynced, "make sure that the server lists what it has")
 	}

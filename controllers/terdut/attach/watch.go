@@ -2,12 +2,14 @@ package attach
 
 import (
 	"context"
+	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
+	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
@@ -111,6 +113,42 @@ func ToTeams(c client.Reader) handler.EventHandler {
 		key := client.ObjectKeyFromObject(server).String()
 		return Requests(ctx, c, &v1alpha1.TerdutTeamList{}, client.MatchingFields{refs.TeamsByServer: key})
 	})
+}
+
+// wakePause is the pause between two objects that are woken at once: as many
+// as there are, they come spread out.
+const wakePause = 2 * time.Millisecond
+
+// WakeTeams wakes the teams of a TerdutServer.
+func WakeTeams(c client.Reader) handler.EventHandler {
+	return wake(func(ctx context.Context, server client.Object) []reconcile.Request {
+		key := client.ObjectKeyFromObject(server).String()
+		return Requests(ctx, c, &v1alpha1.TerdutTeamList{}, client.MatchingFields{refs.TeamsByServer: key})
+	})
+}
+
+// WakeChildren wakes the objects of one kind that belong to teams of a
+// TerdutServer.
+func WakeChildren(c client.Reader, newList func() client.ObjectList) handler.EventHandler {
+	return wake(func(ctx context.Context, server client.Object) []reconcile.Request {
+		var out []reconcile.Request
+		key := client.ObjectKeyFromObject(server).String()
+		for _, team := range Requests(ctx, c, &v1alpha1.TerdutTeamList{}, client.MatchingFields{refs.TeamsByServer: key}) {
+			out = append(out, Requests(ctx, c, newList(),
+				client.InNamespace(team.Namespace), client.MatchingFields{refs.ByTeam: team.Name})...)
+		}
+		return out
+	})
+}
+
+func wake(find func(context.Context, client.Object) []reconcile.Request) handler.EventHandler {
+	return handler.Funcs{GenericFunc: func(
+		ctx context.Context, e event.GenericEvent, q workqueue.TypedRateLimitingInterface[reconcile.Request],
+	) {
+		for i, request := range find(ctx, e.Object) {
+			q.AddAfter(request, time.Duration(i)*wakePause)
+		}
+	}}
 }
 
 // InNamespace maps a Namespace to the objects of one kind in it.

@@ -10,6 +10,8 @@ import (
 	"syscall"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	v1alpha1 "git.ryuvia.com/niklas/terdut-operator/api/terdut/v1alpha1"
 	"git.ryuvia.com/niklas/terdut-operator/controllers/internal/outcome"
 	"git.ryuvia.com/niklas/terdut-operator/controllers/internal/remote"
@@ -29,6 +31,9 @@ func Explain(err error, condition, doing string) error {
 	if _, known := outcome.As(err); known {
 		return err
 	}
+	if ending := withheld(err, condition, doing); ending != nil {
+		return ending
+	}
 	var answer *terdutapi.Error
 	if errors.As(err, &answer) {
 		return explainAnswer(answer, condition, doing).Because(marked(err))
@@ -41,6 +46,29 @@ func Explain(err error, condition, doing string) error {
 			"%s: the server does not answer (%s)", doing, silence(err)).Because(err)
 	}
 	return fmt.Errorf("%s: %w", doing, err)
+}
+
+// withheld explains what is about the server as a whole, or about the
+// operator's own pace. Neither is news of an object that was applied before.
+func withheld(err error, condition, doing string) error {
+	var pause *Pause
+	if errors.As(err, &pause) {
+		ending := outcome.Unknown(condition, v1alpha1.ReasonRateLimited, "%s: the server asks for a pause", doing).Because(err)
+		ending.After, ending.Tell = pause.For, outcome.TellNone
+		if pause.Asked {
+			ending.Tell = outcome.TellNew
+		}
+		return ending
+	}
+	var outage *Outage
+	if !errors.As(err, &outage) {
+		return nil
+	}
+	explained := Explain(outage.Cause, condition, doing)
+	if ending, ended := outcome.As(explained); ended && ending.Status == metav1.ConditionUnknown && !outage.Long {
+		ending.Tell = outcome.TellNew
+	}
+	return explained
 }
 
 // untrusted sorts the connections that were not made, or not kept, because of

@@ -1,6 +1,12 @@
 // Package connect turns a TerdutServer into an authenticated client of its
-// API. Everything that talks to one server shares one session: one transport
-// and one key, exchanged atomically when the credentials Secret changes.
+// API. Everything that talks to one server shares one session: one transport,
+// one key, exchanged atomically when the credentials Secret changes, one token
+// bucket, one circuit breaker and one snapshot of each list.
+//
+// Sessions owns the sessions, a session owns its gate, its tokens and its lists,
+// and each of these guards itself with one lock that is never held over a call.
+// A pass owns its Turn. While a server does not answer, one goroutine of its
+// session probes it; it ends with the session.
 package connect
 
 import (
@@ -13,9 +19,11 @@ import (
 	"strconv"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -46,12 +54,19 @@ type Options struct {
 	UserAgent string
 	// Transport replaces the network; nil means the real one. For tests.
 	Transport http.RoundTripper
+	// Limits bound what one server is asked.
+	Limits Limits
+	// Clock tells the time; nil means time.Now. For tests.
+	Clock func() time.Time
 }
 
 // Sessions holds one session per TerdutServer. It is safe for concurrent use.
 type Sessions struct {
 	options Options
 	guard   *guard
+
+	// wakes tells what lives on a server, changes the server's own controller.
+	wakes, changes bell
 
 	mu   sync.Mutex
 	open map[types.UID]*session
@@ -64,10 +79,26 @@ type session struct {
 	http *http.Client
 	key  atomic.Pointer[string]
 	api  *terdutapi.Client
+
+	limits Limits
+	gate   *gate
+	tokens *tokens
+	teams  shared[terdutapi.Team]
+	users  shared[terdutapi.User]
+	// life ends with the session.
+	life context.Context
+	end  context.CancelFunc
+
+	mu     sync.Mutex
+	byTeam map[int64]*lists
 }
 
 // New makes an empty set of sessions.
 func New(o Options) *Sessions {
+	o.Limits = o.Limits.orDefaults()
+	if o.Clock == nil {
+		o.Clock = time.Now
+	}
 	return &Sessions{
 		options: o,
 		guard:   &guard{allowLoopback: o.AllowLoopback, apiServers: o.APIServers},
@@ -106,14 +137,18 @@ func (s *Sessions) Client(ctx context.Context, server *v1alpha1.TerdutServer, ke
 	if err != nil {
 		return nil, err
 	}
-	return one.client(s.options.UserAgent, func() string { return key })
+	// The server's own controller waits like everybody else while the server is
+	// silent: nothing but the probe calls it then.
+	return one.client(s.options.UserAgent, func() string { return key },
+		terdutapi.WithRequestEditorFn(func(context.Context, *http.Request) error { return one.gate.check() }))
 }
 
-// For is the client of everything that lives on a server. A server that the
-// operator has no key for yet is an outcome, not an error. Whether the server
-// is up, and still accepts the key, shows when it is called: a server that is
-// down for a moment must not look like one that was never there.
-func (s *Sessions) For(ctx context.Context, server *v1alpha1.TerdutServer) (*terdutapi.Client, error) {
+// For is the access of one pass to a server, on behalf of a namespace. A server
+// that the operator has no key for yet is an outcome, and so is one that is
+// known not to answer. Whether the server is up, and still accepts the key,
+// shows otherwise when it is called: a server that is down for a moment must not
+// look like one that was never there.
+func (s *Sessions) For(ctx context.Context, server *v1alpha1.TerdutServer, namespace string) (*Turn, error) {
 	ref := server.Status.OperatorCredentialsSecretRef
 	if ref == nil {
 		return nil, outcome.Waiting(v1alpha1.ConditionReferencesResolved, v1alpha1.ReasonWaitingForServer,
@@ -134,7 +169,10 @@ func (s *Sessions) For(ctx context.Context, server *v1alpha1.TerdutServer) (*ter
 		return nil, err
 	}
 	one.key.Store(&key)
-	return one.api, nil
+	if err := one.gate.check(); err != nil {
+		return nil, Explain(err, v1alpha1.ConditionSynced, fmt.Sprintf("reach TerdutServer %s/%s", server.Namespace, server.Name))
+	}
+	return &Turn{session: one, namespace: namespace}, nil
 }
 
 // session finds or opens the session of a server.
@@ -152,8 +190,13 @@ func (s *Sessions) session(ctx context.Context, server *v1alpha1.TerdutServer) (
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if other, raced := s.open[server.UID]; raced && other.base == base && other.ca == ca {
+	other, raced := s.open[server.UID]
+	if raced && other.base == base && other.ca == ca {
+		fresh.end()
 		return other, nil
+	}
+	if raced {
+		other.close()
 	}
 	s.open[server.UID] = fresh
 	return fresh, nil
@@ -168,8 +211,35 @@ func (s *Sessions) dial(ctx context.Context, server *v1alpha1.TerdutServer, base
 	one := &session{base: base, ca: ca, http: &http.Client{Transport: s.transport(roots), Timeout: callTimeout}}
 	none := ""
 	one.key.Store(&none)
-	one.api, err = one.client(s.options.UserAgent, func() string { return *one.key.Load() })
-	return one, err
+	one.life, one.end = context.WithCancel(context.Background())
+	s.equip(one, server)
+	if one.api, err = one.client(s.options.UserAgent, func() string { return *one.key.Load() }); err != nil {
+		one.end()
+		return nil, err
+	}
+	return one, nil
+}
+
+// equip gives a session what keeps its load in bounds.
+func (s *Sessions) equip(one *session, server *v1alpha1.TerdutServer) {
+	about := &v1alpha1.TerdutServer{ObjectMeta: metav1.ObjectMeta{Namespace: server.Namespace, Name: server.Name, UID: server.UID}}
+	one.limits, one.byTeam = s.options.Limits, map[int64]*lists{}
+	one.tokens = newTokens(one.limits.QPS, one.limits.Burst, s.options.Clock)
+	one.gate = &gate{limits: one.limits, now: s.options.Clock, shut: func() { go s.probe(one, about) }}
+	serve(one, &one.teams, true, func(ctx context.Context) ([]terdutapi.Team, error) {
+		teams, err := one.api.ListTeams(ctx)
+		if err == nil {
+			one.forgetOthers(teams)
+		}
+		return teams, err
+	})
+	serve(one, &one.users, true, func(ctx context.Context) ([]terdutapi.User, error) { return one.api.ListUsers(ctx) })
+}
+
+// close ends what a session does by itself.
+func (one *session) close() {
+	one.end()
+	one.http.CloseIdleConnections()
 }
 
 // roots reads the certificate authority that a server's certificate is checked
@@ -214,6 +284,18 @@ func (s *Sessions) Close(uid types.UID) {
 	delete(s.open, uid)
 	s.mu.Unlock()
 	if ok {
-		one.http.CloseIdleConnections()
+		one.close()
 	}
+}
+
+// Start implements manager.Runnable: it ends every session with the manager.
+func (s *Sessions) Start(ctx context.Context) error {
+	<-ctx.Done()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for uid, one := range s.open {
+		one.close()
+		delete(s.open, uid)
+	}
+	return nil
 }

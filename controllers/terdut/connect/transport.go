@@ -40,6 +40,7 @@ func (s *Sessions) transport(roots *x509.CertPool) http.RoundTripper {
 }
 
 // client makes a client on the session's network.
-func (one *session) client(agent string, key terdutapi.KeyFunc) (*terdutapi.Client, error) {
-	return terdutapi.New(one.base, terdutapi.WithHTTPClient(one.http), terdutapi.WithKey(key), terdutapi.WithUserAgent(agent))
+func (one *session) client(agent string, key terdutapi.KeyFunc, more ...terdutapi.ClientOption) (*terdutapi.Client, error) {
+	options := []terdutapi.ClientOption{terdutapi.WithHTTPClient(one.http), terdutapi.WithKey(key), terdutapi.WithUserAgent(agent)}
+	return terdutapi.New(one.base, append(options, more...)...)
 }

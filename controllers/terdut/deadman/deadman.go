@@ -34,17 +34,21 @@ func (k *kind) Recorded(ctx context.Context, s *v1alpha1.TerdutDeadmanSwitch) (r
 	if s.Status.Remote == nil {
 		return k.Resolver.BegunChild(ctx, s.Namespace, s.Spec.TeamRef.Name)
 	}
-	return k.Resolver.Recorded(ctx, s.Status.Remote, s.Status.Remote.TeamID)
+	return k.Resolver.Recorded(ctx, s.Namespace, s.Status.Remote, s.Status.Remote.TeamID)
 }
 
-func (k *kind) Desired(_ context.Context, _ attach.Access, s *v1alpha1.TerdutDeadmanSwitch) (remote.Want[body], error) {
+func (k *kind) Desired(
+	_ context.Context, _ attach.Access, s *v1alpha1.TerdutDeadmanSwitch, _ remote.Freshness,
+) (remote.Want[body], error) {
 	return remote.Want[body]{Name: s.Spec.Name, Body: body{
 		name: s.Spec.Name, matcher: s.Spec.Matcher, timeout: string(s.Spec.Timeout), severity: s.Spec.Severity,
 	}}, nil
 }
 
-func (k *kind) List(ctx context.Context, at attach.Access, s *v1alpha1.TerdutDeadmanSwitch) ([]remote.Thing[body], error) {
-	switches, err := at.API.ListDeadmanSwitches(ctx, at.TeamID)
+func (k *kind) List(
+	ctx context.Context, at attach.Access, s *v1alpha1.TerdutDeadmanSwitch, as remote.Freshness,
+) ([]remote.Thing[body], error) {
+	switches, err := at.API.DeadmanSwitches(ctx, at.TeamID, as)
 	if err != nil {
 		return nil, attach.OfTeam(err, "list dead man's switches")
 	}
@@ -52,7 +56,7 @@ func (k *kind) List(ctx context.Context, at attach.Access, s *v1alpha1.TerdutDea
 	for i := range switches {
 		out = append(out, thing(&switches[i]))
 	}
-	return out, at.ProveGone(ctx, s.Status.Remote, remote.IDs(out))
+	return out, at.ProveGone(ctx, s.Status.Remote, remote.IDs(out), as)
 }
 
 func (k *kind) Compare(want, got body) remote.Difference { return differs(want, got) }

@@ -35,16 +35,20 @@ func (k *kind) Recorded(ctx context.Context, r *v1alpha1.TerdutEscalationRule) (
 	if r.Status.Remote == nil {
 		return k.Resolver.BegunChild(ctx, r.Namespace, r.Spec.TeamRef.Name)
 	}
-	return k.Resolver.Recorded(ctx, r.Status.Remote, r.Status.Remote.TeamID)
+	return k.Resolver.Recorded(ctx, r.Namespace, r.Status.Remote, r.Status.Remote.TeamID)
 }
 
-func (k *kind) Desired(ctx context.Context, at attach.Access, r *v1alpha1.TerdutEscalationRule) (remote.Want[policy], error) {
-	want, err := resolve(ctx, at, &r.Spec)
+func (k *kind) Desired(
+	ctx context.Context, at attach.Access, r *v1alpha1.TerdutEscalationRule, as remote.Freshness,
+) (remote.Want[policy], error) {
+	want, err := resolve(ctx, at, &r.Spec, as)
 	return remote.Want[policy]{Name: nameOf(at), Body: want}, err
 }
 
-func (k *kind) List(ctx context.Context, at attach.Access, _ *v1alpha1.TerdutEscalationRule) ([]remote.Thing[policy], error) {
-	got, err := at.API.GetEscalation(ctx, at.TeamID)
+func (k *kind) List(
+	ctx context.Context, at attach.Access, _ *v1alpha1.TerdutEscalationRule, as remote.Freshness,
+) ([]remote.Thing[policy], error) {
+	got, err := at.API.Escalation(ctx, at.TeamID, as)
 	if err != nil {
 		return nil, attach.OfTeam(err, "read the escalation policy")
 	}
@@ -111,7 +115,7 @@ func (k *kind) successor(ctx context.Context, at attach.Access, r *v1alpha1.Terd
 		return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), cmp.Compare(a.UID, b.UID))
 	})
 	for i := range waiting {
-		next, err := resolve(ctx, at, &waiting[i].Spec)
+		next, err := resolve(ctx, at, &waiting[i].Spec, remote.Fresh)
 		if ending, known := outcome.As(err); known && ending.Reason == v1alpha1.ReasonUserNotFound {
 			continue
 		}

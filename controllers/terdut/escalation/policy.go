@@ -33,8 +33,10 @@ type target struct {
 
 // resolve turns the spec into a policy. Users are asked for only where a
 // target names one.
-func resolve(ctx context.Context, at attach.Access, spec *v1alpha1.TerdutEscalationRuleSpec) (policy, error) {
-	users, err := usersByName(ctx, at, spec)
+func resolve(
+	ctx context.Context, at attach.Access, spec *v1alpha1.TerdutEscalationRuleSpec, as remote.Freshness,
+) (policy, error) {
+	users, err := usersByName(ctx, at, spec, as)
 	if err != nil {
 		return policy{}, err
 	}
@@ -63,11 +65,13 @@ func resolve(ctx context.Context, at attach.Access, spec *v1alpha1.TerdutEscalat
 	return out, nil
 }
 
-func usersByName(ctx context.Context, at attach.Access, spec *v1alpha1.TerdutEscalationRuleSpec) (map[string]int64, error) {
+func usersByName(
+	ctx context.Context, at attach.Access, spec *v1alpha1.TerdutEscalationRuleSpec, as remote.Freshness,
+) (map[string]int64, error) {
 	if !namesUsers(spec) {
 		return nil, nil //nolint:nilnil // no user is named, so none is looked up
 	}
-	users, err := at.API.ListUsers(ctx)
+	users, err := at.API.Users(ctx, as)
 	if err != nil {
 		return nil, connect.Explain(err, v1alpha1.ConditionSynced, "list users")
 	}

@@ -11,6 +11,7 @@ import (
 
 	v1alpha1 "git.ryuvia.com/niklas/terdut-operator/api/terdut/v1alpha1"
 	"git.ryuvia.com/niklas/terdut-operator/controllers/internal/outcome"
+	"git.ryuvia.com/niklas/terdut-operator/controllers/internal/remote"
 	"git.ryuvia.com/niklas/terdut-operator/controllers/terdut/attach"
 	"git.ryuvia.com/niklas/terdut-operator/terdutapi"
 )
@@ -76,13 +77,13 @@ func TestResolveWithoutUsers(t *testing.T) {
 	spec := &v1alpha1.TerdutEscalationRuleSpec{RepeatCount: 2, FallbackTopic: "ops", Levels: []v1alpha1.EscalationLevel{
 		{Timeout: "1h30m", Targets: []v1alpha1.EscalationTarget{{Kind: v1alpha1.TargetOnCall}}},
 	}}
-	got, err := resolve(context.Background(), attach.Access{}, spec) // no session: no user may be asked for
+	got, err := resolve(context.Background(), attach.Access{}, spec, remote.Fresh) // no session: no user may be asked for
 	want := policy{repeat: 2, fallback: "ops", levels: []level{{90 * time.Minute, []target{{}}}}}
 	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("resolved to %+v, %v", got, err)
 	}
 	spec.Levels[0].Timeout = "soon"
-	_, err = resolve(context.Background(), attach.Access{}, spec)
+	_, err = resolve(context.Background(), attach.Access{}, spec, remote.Fresh)
 	if ending, ok := outcome.As(err); !ok || ending.Reason != v1alpha1.ReasonInvalid || !ending.Stalled {
 		t.Errorf("a bad timeout ends in %v", err)
 	}

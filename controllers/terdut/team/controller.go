@@ -9,8 +9,11 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	v1alpha1 "git.ryuvia.com/niklas/terdut-operator/api/terdut/v1alpha1"
+	"git.ryuvia.com/niklas/terdut-operator/controllers/internal/fair"
 	"git.ryuvia.com/niklas/terdut-operator/controllers/internal/remote"
 	"git.ryuvia.com/niklas/terdut-operator/controllers/terdut/attach"
 	"git.ryuvia.com/niklas/terdut-operator/controllers/terdut/refs"
@@ -40,7 +43,9 @@ func Setup(ctx context.Context, mgr ctrl.Manager, d attach.Deps) error {
 		return err
 	}
 	err := ctrl.NewControllerManagedBy(mgr).
+		WithOptions(controller.Options{NewQueue: fair.NewQueue}).
 		For(&v1alpha1.TerdutTeam{}, builder.WithPredicates(attach.Spec())).
+		WatchesRawSource(source.Channel(d.Resolver.Sessions.Wakes(), attach.WakeTeams(d.Client))).
 		Watches(&v1alpha1.TerdutTeam{}, loop.Rivals(d.Client)).
 		Watches(&v1alpha1.TerdutServer{}, attach.ToTeams(d.Client), builder.WithPredicates(attach.ServerUse())).
 		WatchesMetadata(&corev1.Namespace{}, attach.InNamespace(d.Client, newList), builder.WithPredicates(attach.Labels())).

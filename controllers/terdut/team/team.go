@@ -31,12 +31,12 @@ func (k *kind) Resolve(ctx context.Context, t *v1alpha1.TerdutTeam) (remote.Plac
 
 func (k *kind) Recorded(ctx context.Context, t *v1alpha1.TerdutTeam) (remote.Place, attach.Access, error) {
 	if t.Status.Remote != nil {
-		return k.resolver.Recorded(ctx, t.Status.Remote, 0)
+		return k.resolver.Recorded(ctx, t.Namespace, t.Status.Remote, 0)
 	}
 	return k.resolver.Begun(ctx, t, 0)
 }
 
-func (k *kind) Desired(_ context.Context, _ attach.Access, t *v1alpha1.TerdutTeam) (remote.Want[body], error) {
+func (k *kind) Desired(_ context.Context, _ attach.Access, t *v1alpha1.TerdutTeam, _ remote.Freshness) (remote.Want[body], error) {
 	want := remote.Want[body]{Name: t.Spec.DisplayName}
 	if groups := t.Spec.OIDC; groups != nil {
 		want.Body = body{memberGroup: groups.MemberGroup, ownerGroup: groups.OwnerGroup}
@@ -44,8 +44,10 @@ func (k *kind) Desired(_ context.Context, _ attach.Access, t *v1alpha1.TerdutTea
 	return want, nil
 }
 
-func (k *kind) List(ctx context.Context, at attach.Access, t *v1alpha1.TerdutTeam) ([]remote.Thing[body], error) {
-	teams, err := at.API.ListTeams(ctx)
+func (k *kind) List(
+	ctx context.Context, at attach.Access, t *v1alpha1.TerdutTeam, as remote.Freshness,
+) ([]remote.Thing[body], error) {
+	teams, err := at.API.Teams(ctx, as)
 	if err != nil {
 		return nil, connect.Explain(err, v1alpha1.ConditionSynced, "list teams")
 	}
@@ -53,7 +55,7 @@ func (k *kind) List(ctx context.Context, at attach.Access, t *v1alpha1.TerdutTea
 	for i := range teams {
 		out = append(out, thing(&teams[i]))
 	}
-	return out, at.ProveGone(ctx, t.Status.Remote, remote.IDs(out))
+	return out, at.ProveGone(ctx, t.Status.Remote, remote.IDs(out), as)
 }
 
 func (k *kind) Compare(want, got body) remote.Difference {
