@@ -53,6 +53,7 @@ func ServerUse() predicate.Predicate {
 		Allowed     v1alpha1.AllowedTeams
 		Network     v1alpha1.ServerNetworking
 		Credentials *v1alpha1.LocalRef
+		Asked, Mode v1alpha1.CredentialsMode
 		Ready       bool
 		Deleting    bool
 	}
@@ -61,8 +62,15 @@ func ServerUse() predicate.Predicate {
 		if !ok {
 			return use{}
 		}
+		var asked, mode v1alpha1.CredentialsMode
+		if c := s.Spec.Credentials; c != nil {
+			asked = c.Mode
+		}
+		if c := s.Status.Credentials; c != nil {
+			mode = c.Mode
+		}
 		return use{
-			s.Spec.AllowedTeams, s.Spec.Networking, s.Status.OperatorCredentialsSecretRef,
+			s.Spec.AllowedTeams, s.Spec.Networking, s.Status.OperatorCredentialsSecretRef, asked, mode,
 			meta.IsStatusConditionTrue(s.Status.Conditions, v1alpha1.ConditionBootstrapped) &&
 				meta.IsStatusConditionTrue(s.Status.Conditions, v1alpha1.ConditionAvailable),
 			!s.DeletionTimestamp.IsZero(),

@@ -21,12 +21,16 @@ import (
 
 // +kubebuilder:rbac:groups=terdut.ryuvia.com,resources=terdutteams,verbs=get;list;watch;patch
 // +kubebuilder:rbac:groups=terdut.ryuvia.com,resources=terdutteams/status,verbs=patch
+// +kubebuilder:rbac:groups=terdut.ryuvia.com,resources=terdutteams/finalizers,verbs=update
 // +kubebuilder:rbac:groups="",resources=namespaces,verbs=get;list;watch
+// +kubebuilder:rbac:groups="",resources=secrets,verbs=get;list;watch;create;patch;delete
 
 // Setup adds the controller of TerdutTeams to the manager.
 func Setup(ctx context.Context, mgr ctrl.Manager, d attach.Deps) error {
+	teams := &kind{resolver: d.Resolver}
+	keys := &keeper{Deps: d, kind: teams}
 	loop := &remote.Loop[*v1alpha1.TerdutTeam, attach.Access, body]{
-		Kind:     &kind{resolver: d.Resolver},
+		Kind:     teams,
 		Noun:     "team",
 		Naming:   remote.Provisional,
 		New:      func() *v1alpha1.TerdutTeam { return &v1alpha1.TerdutTeam{} },
@@ -35,6 +39,8 @@ func Setup(ctx context.Context, mgr ctrl.Manager, d attach.Deps) error {
 		// A team that was there before is taken over from the server's own
 		// namespace only: any other tenant could have named it.
 		MayAdopt: func(t *v1alpha1.TerdutTeam, at remote.Place) bool { return t.Namespace == at.Server.Namespace },
+
+		Beside: keys.Beside, Leave: keys.Leave,
 
 		Client: d.Client, Live: d.Live, Recorder: d.Recorder, Schedule: d.Schedule,
 		Finalizer: v1alpha1.Finalizer, Now: time.Now,
@@ -46,6 +52,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, d attach.Deps) error {
 		WithOptions(controller.Options{NewQueue: fair.NewQueue}).
 		For(&v1alpha1.TerdutTeam{}, builder.WithPredicates(attach.Spec())).
 		WatchesRawSource(source.Channel(d.Resolver.Sessions.Wakes(), attach.WakeTeams(d.Client))).
+		Owns(&corev1.Secret{}).
 		Watches(&v1alpha1.TerdutTeam{}, loop.Rivals(d.Client)).
 		Watches(&v1alpha1.TerdutServer{}, attach.ToTeams(d.Client), builder.WithPredicates(attach.ServerUse())).
 		WatchesMetadata(&corev1.Namespace{}, attach.InNamespace(d.Client, newList), builder.WithPredicates(attach.Labels())).
