@@ -43,6 +43,25 @@ func limitsOf(n node) []limit {
 	if len(schema.Enum) > 0 {
 		add("Unsupported value", []edit{set(at, "Other"), set(at, "")})
 	}
+	limits = append(limits, sizesOf(n)...)
+	if n.required && schema.Default == nil {
+		add("Required value", []edit{unset(at)})
+	}
+	if schema.Type == "string" {
+		add("must be of type", []edit{set(at, 1)})
+	} else {
+		add("must be of type", []edit{set(at, "1")})
+	}
+	return limits
+}
+
+// sizesOf reads the limits of a list or a map.
+func sizesOf(n node) []limit {
+	var limits []limit
+	add := func(says string, fail []edit, pass ...edit) {
+		limits = append(limits, limit{node: n, pass: pass, fail: fail, says: says})
+	}
+	at, schema := n.in(), n.schema
 	if schema.MaxItems != nil {
 		most := int(*schema.MaxItems)
 		add("Too many", []edit{set(at, items(n, most+1))}, set(at, items(n, most)))
@@ -53,14 +72,6 @@ func limitsOf(n node) []limit {
 	}
 	if schema.MinItems != nil && *schema.MinItems > 0 {
 		add("at least", []edit{set(at, []any{})})
-	}
-	if n.required && schema.Default == nil {
-		add("Required value", []edit{unset(at)})
-	}
-	if schema.Type == "string" {
-		add("must be of type", []edit{set(at, 1)})
-	} else {
-		add("must be of type", []edit{set(at, "1")})
 	}
 	return limits
 }

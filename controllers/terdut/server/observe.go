@@ -73,6 +73,13 @@ func Observe(server *v1alpha1.TerdutServer, seen Seen, ending *outcome.Ending, n
 	next.Database = databaseStatus(server, &seen)
 	next.Credentials = credentialsStatus(server, seen)
 
+	next.Conditions = status.Conditions(server.Status.Conditions, findingOf(server, seen, &next, ending), now)
+	return next
+}
+
+// findingOf is what the conditions are made of; next is the status as far as it
+// is known.
+func findingOf(server *v1alpha1.TerdutServer, seen Seen, next *v1alpha1.TerdutServerStatus, ending *outcome.Ending) status.Finding {
 	finding := status.Finding{
 		Generation: server.Generation,
 		Parts:      []status.Part{databaseReady(server, seen, next.Database), availability(server, seen), bootstrapped(server, seen)},
@@ -80,21 +87,21 @@ func Observe(server *v1alpha1.TerdutServer, seen Seen, ending *outcome.Ending, n
 	finding.Parts = append(finding.Parts, routeReady(server, seen)...)
 	finding.Parts = append(finding.Parts, fieldParts(server, seen)...)
 	finding.Parts = append(finding.Parts, tenantParts(server, seen, next.Credentials)...)
-	if ending != nil {
-		for i, part := range finding.Parts {
-			if part.Type == ending.Condition {
-				finding.Parts[i] = status.Of(ending)
-			}
-		}
-		if ending.Stalled {
-			finding.Stalled = ending
-		}
-		if ending.Condition == v1alpha1.ConditionDegraded {
-			finding.Degraded = ending
+	if ending == nil {
+		return finding
+	}
+	for i, part := range finding.Parts {
+		if part.Type == ending.Condition {
+			finding.Parts[i] = status.Of(ending)
 		}
 	}
-	next.Conditions = status.Conditions(server.Status.Conditions, finding, now)
-	return next
+	if ending.Stalled {
+		finding.Stalled = ending
+	}
+	if ending.Condition == v1alpha1.ConditionDegraded {
+		finding.Degraded = ending
+	}
+	return finding
 }
 
 func databaseReady(server *v1alpha1.TerdutServer, seen Seen, password *v1alpha1.ServerDatabaseStatus) status.Part {

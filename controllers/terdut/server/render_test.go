@@ -114,13 +114,27 @@ func TestRenderEmitsNoZeroValues(t *testing.T) {
 	}
 }
 
+// silent tells an object whose presence is all that it says.
+func silent(path string) bool {
+	return strings.HasSuffix(path, ".emptyDir") || strings.HasSuffix(path, ".namespaceSelector")
+}
+
+// keyed tells a string that may be empty: a map belongs to who applies it key
+// by key, whatever the value.
+func keyed(path string) bool {
+	for _, part := range []string{".labels.", ".annotations.", ".nodeSelector.", ".backendRefs[].group"} {
+		if strings.Contains(path, part) {
+			return true
+		}
+	}
+	return false
+}
+
 func walk(t *testing.T, file, path string, value any) {
 	t.Helper()
 	switch v := value.(type) {
 	case map[string]any:
-		// Of some objects the presence is all that they say.
-		says := strings.HasSuffix(path, ".emptyDir") || strings.HasSuffix(path, ".namespaceSelector")
-		if len(v) == 0 && !says {
+		if len(v) == 0 && !silent(path) {
 			t.Errorf("%s: %s is an empty object", file, path)
 		}
 		for name, inner := range v {
@@ -134,10 +148,7 @@ func walk(t *testing.T, file, path string, value any) {
 			walk(t, file, path+"[]", inner)
 		}
 	case string:
-		// A map belongs to who applies it key by key, whatever the value.
-		says := strings.Contains(path, ".labels.") || strings.Contains(path, ".annotations.") || strings.Contains(path, ".nodeSelector.") ||
-			strings.HasSuffix(path, ".backendRefs[].group")
-		if v == "" && !says {
+		if v == "" && !keyed(path) {
 			t.Errorf("%s: %s is empty", file, path)
 		}
 	case nil:
