@@ -155,8 +155,8 @@ func idIn(secret *corev1.Secret, annotation string) int64 {
 	return id
 }
 
-// intent is the Secret with a key, or with none yet. The IDs are left out while
-// they are not known.
+// intent is the Secret with a key, or with none yet. The IDs are 0 while they
+// are not known, and not left out: what somebody else wrote there would stay.
 func (p *keyPass) intent(key string, accountID, keyID int64) apply.SecretIntent {
 	intent := apply.SecretIntent{
 		Name: v1alpha1.TeamCredentialsSecretName(p.team.Name),
@@ -173,12 +173,10 @@ func (p *keyPass) intent(key string, accountID, keyID int64) apply.SecretIntent 
 		v1alpha1.CredentialsURLKey:         []byte(connect.PublicURL(p.at.Server)),
 		v1alpha1.CredentialsInternalURLKey: []byte(connect.BaseURL(p.at.Server)),
 	}
-	if accountID != 0 {
-		intent.Annotations = map[string]string{
-			v1alpha1.AnnotationUserID:         strconv.FormatInt(accountID, 10),
-			v1alpha1.AnnotationKeyID:          strconv.FormatInt(keyID, 10),
-			v1alpha1.AnnotationServiceAccount: "true",
-		}
+	intent.Annotations = map[string]string{
+		v1alpha1.AnnotationUserID:         strconv.FormatInt(accountID, 10),
+		v1alpha1.AnnotationKeyID:          strconv.FormatInt(keyID, 10),
+		v1alpha1.AnnotationServiceAccount: "true",
 	}
 	return intent
 }
