@@ -1,0 +1,274 @@
+package identity_test
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1alpha1 "git.ryuvia.com/niklas/terdut-operator/api/terdut/v1alpha1"
+	"git.ryuvia.com/niklas/terdut-operator/test/refserver"
+)
+
+const bootstrapRoute = "POST /api/bootstrap"
+
+// on disturbs one route.
+func on(route string, fault refserver.Fault) refserver.FaultFunc {
+	return func(_ *http.Request, got string) refserver.Fault {
+		if got == route {
+			return fault
+		}
+		return nil
+	}
+}
+
+// once disturbs one request of a route.
+func once(route string, fault refserver.Fault) refserver.FaultFunc {
+	var done atomic.Bool
+	return func(_ *http.Request, got string) refserver.Fault {
+		if got == route && done.CompareAndSwap(false, true) {
+			return fault
+		}
+		return nil
+	}
+}
+
+// hang answers nothing until the caller gives up, which net/http notices only
+// once the body was read.
+func hang(w http.ResponseWriter, r *http.Request, next http.Handler) {
+	_, _ = io.Copy(io.Discard, r.Body) // the caller may be gone
+	refserver.Hang(w, r, next)
+}
+
+func withAdminKey(s *v1alpha1.TerdutServer) {
+	s.Spec.Bootstrap = &v1alpha1.ServerBootstrap{AdminKeySecretRef: &v1alpha1.SecretKeyRef{Name: "admin"}}
+}
+
+// quiet waits until the exchange of keys is over.
+func (w *world) quiet(ctx context.Context) {
+	GinkgoHelper()
+	w.ready(ctx)
+	Eventually(func(g Gomega) {
+		s := &v1alpha1.TerdutServer{}
+		g.Expect(admin.Get(ctx, client.ObjectKey{Namespace: w.namespace, Name: name}, s)).To(Succeed())
+		g.Expect(s.Status.OperatorCredentialsSecretRef).NotTo(BeNil())
+		if s.Status.Credentials != nil {
+			g.Expect(s.Status.Credentials.Retiring).To(BeNil())
+		}
+		g.Expect(gone(ctx, w, &corev1.Secret{}, nextName)()).To(BeTrue())
+	}).Should(Succeed())
+}
+
+// single checks that the operator has one live key, and that it is in its
+// Secret with what belongs to it. others is how many more keys are live.
+func (w *world) single(ctx context.Context, others int) *corev1.Secret {
+	GinkgoHelper()
+	secret := get(ctx, w, &corev1.Secret{}, credentialsName)
+	Expect(w.remote.KeyID(string(secret.Data["key"]))).NotTo(BeZero())
+	Expect(w.remote.LiveKeys()).To(HaveLen(1 + others))
+	Expect(secret.Finalizers).To(ContainElement(v1alpha1.Finalizer))
+	return secret
+}
+
+var _ = Describe("the ladder", func() {
+	It("ends on a service account of the operator's where there are those", func(ctx SpecContext) {
+		w := newWorld(ctx)
+		w.start(time.Hour)
+		w.settle(ctx)
+		w.quiet(ctx)
+		secret := w.single(ctx, 0)
+		accounts := w.remote.Accounts()
+		Expect(accounts).To(HaveLen(1))
+		Expect(accounts[0].Name).To(Equal("terdut-operator:" + w.namespace + "/terdut:" + string(w.server(ctx).UID)[:8]))
+		Expect(secret.Annotations).To(HaveKeyWithValue(v1alpha1.AnnotationServiceAccount, "true"))
+		Expect(secret.Annotations).To(HaveKey(v1alpha1.AnnotationKeyID))
+		Expect(secret.Annotations).To(HaveKey(v1alpha1.AnnotationUserID))
+		Expect(w.conditionOf(ctx, v1alpha1.ConditionBootstrapped)()).To(Equal("True Bootstrapped"))
+		Expect(w.server(ctx).Status.Capabilities).To(ContainElement(v1alpha1.ServerCapability{
+			Name: v1alpha1.CapabilityServiceAccounts, State: v1alpha1.CapabilityPresent, Source: "version",
+		}))
+	})
+
+	DescribeTable("stays on the user of the bootstrap without service accounts", func(ctx SpecContext, lacking ...string) {
+		w := newWorld(ctx)
+		w.lacking(lacking...)
+		w.start(time.Hour)
+		w.settle(ctx)
+		w.quiet(ctx)
+		w.single(ctx, 0)
+		Expect(w.remote.Accounts()).To(BeEmpty())
+		Expect(w.conditionOf(ctx, v1alpha1.ConditionBootstrapped)()).To(Equal("True Bootstrapped"))
+	},
+		Entry("alone", "service-accounts"),
+		Entry("nor chosen keys", "service-accounts", "chosen-keys"),
+		Entry("nor anything else", "service-accounts", "chosen-keys", "version", "me", "list-keys"),
+	)
+
+	It("loses no bootstrap answer where keys can be chosen", func(ctx SpecContext) {
+		w := newWorld(ctx)
+		w.start(time.Second)
+		w.remote.SetFault(once(bootstrapRoute, refserver.LoseAnswer))
+		w.settle(ctx)
+		w.quiet(ctx)
+		w.single(ctx, 0)
+	})
+
+	It("declares the loss where they cannot be, and lets the empty Secret go at once", func(ctx SpecContext) {
+		w := newWorld(ctx)
+		w.lacking("chosen-keys")
+		w.start(time.Second)
+		w.remote.SetFault(once(bootstrapRoute, refserver.LoseAnswer))
+		w.create(ctx)
+		w.run(ctx, true)
+		Eventually(w.conditionOf(ctx, v1alpha1.ConditionBootstrapped)).Should(Equal("False BootstrapKeyLost"))
+		Expect(w.message(ctx, v1alpha1.ConditionBootstrapped)).To(And(
+			ContainSubstring("spec.bootstrap.adminKeySecretRef"), ContainSubstring(credentialsName)))
+		lost := get(ctx, w, &corev1.Secret{}, credentialsName)
+		w.replace()
+		Expect(admin.Delete(ctx, lost)).To(Succeed())
+		w.ready(ctx)
+		w.quiet(ctx)
+		w.single(ctx, 0)
+	})
+
+	DescribeTable("gets a key of its own beside the administrator's", func(ctx SpecContext, accounts int, lacking ...string) {
+		w := newWorld(ctx)
+		w.lacking(lacking...)
+		_, key, err := w.remote.AddUser("somebody", true)
+		Expect(err).NotTo(HaveOccurred())
+		w.secret(ctx, "admin", map[string]string{"key": " " + key + "\n"})
+		w.start(time.Hour)
+		w.settle(ctx, withAdminKey)
+		w.quiet(ctx)
+		w.single(ctx, 1)
+		Expect(w.key(ctx)).NotTo(Equal(key))
+		Expect(w.remote.KeyID(key)).NotTo(BeZero(), "the administrator's key is not ours to revoke")
+		Expect(w.remote.Accounts()).To(HaveLen(accounts))
+		Expect(w.conditionOf(ctx, v1alpha1.ConditionBootstrapped)()).To(Equal("True AdminKeyProvided"))
+	},
+		Entry("on a service account", 1),
+		Entry("on the same user", 0, "service-accounts"),
+		Entry("on the same user, of a server that tells nothing", 0, "service-accounts", "version", "chosen-keys", "list-keys"),
+	)
+
+	It("shares the administrator's key where nobody can tell whose it is", func(ctx SpecContext) {
+		w := newWorld(ctx)
+		w.lacking("service-accounts", "me", "version")
+		_, key, err := w.remote.AddUser("somebody", true)
+		Expect(err).NotTo(HaveOccurred())
+		w.secret(ctx, "admin", map[string]string{"key": key})
+		w.start(time.Hour)
+		w.settle(ctx, withAdminKey)
+		Expect(w.conditionOf(ctx, v1alpha1.ConditionBootstrapped)()).To(Equal("True SharedIdentity"))
+		Expect(w.key(ctx)).To(Equal(key))
+		Expect(w.remote.LiveKeys()).To(HaveLen(1))
+	})
+
+	It("keeps the key of before when a new one cannot do the same", func(ctx SpecContext) {
+		w := newWorld(ctx)
+		w.lacking("service-accounts", "version")
+		w.start(time.Second)
+		w.settle(ctx)
+		w.quiet(ctx)
+		_, err := w.remote.Model().CreateTeam("platform")
+		Expect(err).NotTo(HaveOccurred())
+		before := w.key(ctx)
+		w.remote.SetFault(on("PUT /api/teams/{teamID}", refserver.JSONError(http.StatusForbidden, "no")))
+		w.rotate(ctx, "one")
+		Eventually(w.events(ctx)).Should(ContainElement(HavePrefix("Warning RotationFailed")))
+		Eventually(func() int { return len(w.remote.LiveKeys()) }).Should(Equal(1))
+		Expect(w.key(ctx)).To(Equal(before))
+		w.ready(ctx)
+		w.remote.SetFault(nil)
+		w.pass(2 * time.Second)
+		Eventually(func() string { return w.rotated(ctx) }).Should(Equal("one"))
+	})
+
+	DescribeTable("nothing changes while there is no clear answer",
+		func(ctx SpecContext, fault refserver.Fault, condition string) {
+			w := newWorld(ctx)
+			w.timeout = 300 * time.Millisecond
+			o := w.start(time.Hour)
+			w.remote.SetFault(func(*http.Request, string) refserver.Fault { return fault })
+			w.create(ctx)
+			w.run(ctx, true)
+			Eventually(w.conditionOf(ctx, v1alpha1.ConditionBootstrapped)).Should(Equal(condition))
+			version, key, asked := w.server(ctx).ResourceVersion, w.key(ctx), len(w.remote.Requests())
+			Eventually(func() int { return len(w.remote.Requests()) }).Should(BeNumerically(">", asked+1))
+			Expect(w.server(ctx).ResourceVersion).To(Equal(version))
+			Expect(w.key(ctx)).To(Equal(key))
+			Expect(w.remote.LiveKeys()).To(BeEmpty())
+			Expect(o.isFenced()).To(BeFalse())
+			w.remote.SetFault(nil)
+			w.quiet(ctx)
+			w.single(ctx, 0)
+		},
+		Entry("a proxy's page", refserver.Answer(http.StatusOK, "text/html", "<html>"), "Unknown UnexpectedAnswer"),
+		Entry("a proxy's refusal", refserver.Answer(http.StatusForbidden, "text/html", "<html>"), "Unknown UnexpectedAnswer"),
+		Entry("a proxy's missing page", refserver.Answer(http.StatusNotFound, "text/plain", "404 page not found\n"), "Unknown RouteMissing"),
+		Entry("a failing server", refserver.JSONError(http.StatusInternalServerError, "boom"), "Unknown ServerUnreachable"),
+		Entry("no answer", refserver.Fault(hang), "Unknown ServerUnreachable"),
+	)
+
+	It("believes that a part is missing only after three probes", func(ctx SpecContext) {
+		w := newWorld(ctx)
+		w.lacking("service-accounts", "version")
+		w.start(300 * time.Millisecond)
+		w.settle(ctx)
+		state := func() v1alpha1.CapabilityState {
+			for _, c := range w.server(ctx).Status.Capabilities {
+				if c.Name == v1alpha1.CapabilityServiceAccounts {
+					return c.State
+				}
+			}
+			return ""
+		}
+		probes := func() int { return w.requests("GET", "") }
+		Eventually(state).Should(Equal(v1alpha1.CapabilityUnknown))
+		for range 2 {
+			Expect(state()).To(Equal(v1alpha1.CapabilityUnknown))
+			before := probes()
+			w.pass(5 * time.Minute)
+			Eventually(probes).Should(BeNumerically(">", before))
+		}
+		Eventually(state).Should(Equal(v1alpha1.CapabilityAbsent))
+		// An upgrade brings it, and a new probe finds it.
+		w.lacking()
+		w.pass(time.Hour)
+		Eventually(state).Should(Equal(v1alpha1.CapabilityPresent))
+		Eventually(func() int { return len(w.remote.Accounts()) }).Should(Equal(1))
+	})
+
+	It("asks nothing at rest", func(ctx SpecContext) {
+		w := newWorld(ctx)
+		o := w.start(time.Hour)
+		w.settle(ctx)
+		w.quiet(ctx)
+		Eventually(func() int {
+			before := len(w.remote.Requests()) + o.count()
+			time.Sleep(0)
+			return len(w.remote.Requests()) + o.count() - before
+		}).Should(BeZero())
+		requests, effects := len(w.remote.Requests()), o.count()
+		Consistently(func() int { return len(w.remote.Requests()) - requests + o.count() - effects }, time.Second).Should(BeZero())
+		Expect(strings.Join(w.events(ctx)(), "\n")).NotTo(ContainSubstring(w.key(ctx)))
+	})
+})
+
+// replace puts an empty server in the place of the one that was there.
+func (w *world) replace() {
+	GinkgoHelper()
+	fresh, err := refserver.New(refserver.Options{})
+	Expect(err).NotTo(HaveOccurred())
+	w.remote.SetFault(func(*http.Request, string) refserver.Fault {
+		return func(rw http.ResponseWriter, r *http.Request, _ http.Handler) { fresh.ServeHTTP(rw, r) }
+	})
+	w.remote = fresh
+}

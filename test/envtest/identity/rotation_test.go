@@ -1,0 +1,261 @@
+package identity_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"sync/atomic"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1alpha1 "git.ryuvia.com/niklas/terdut-operator/api/terdut/v1alpha1"
+	"git.ryuvia.com/niklas/terdut-operator/terdutapi"
+	"git.ryuvia.com/niklas/terdut-operator/test/figures"
+	"git.ryuvia.com/niklas/terdut-operator/test/refserver"
+)
+
+// rotate asks for a new key.
+func (w *world) rotate(ctx context.Context, token string) {
+	GinkgoHelper()
+	change(ctx, w, &v1alpha1.TerdutServer{}, name, func(s *v1alpha1.TerdutServer) {
+		if s.Annotations == nil {
+			s.Annotations = map[string]string{}
+		}
+		s.Annotations[v1alpha1.AnnotationRotate] = token
+	})
+}
+
+// rotated is the token that was acknowledged.
+func (w *world) rotated(ctx context.Context) string {
+	if s := w.server(ctx).Status.Credentials; s != nil {
+		return s.Rotated
+	}
+	return ""
+}
+
+// withGrace sets how long an exchanged key stays valid.
+func withGrace(grace v1alpha1.Grace) func(*v1alpha1.TerdutServer) {
+	return func(s *v1alpha1.TerdutServer) { s.Spec.Credentials = &v1alpha1.ServerCredentials{GracePeriod: ptr.To(grace)} }
+}
+
+var variants = []TableEntry{
+	Entry("with every capability"),
+	Entry("without chosen keys", "chosen-keys"),
+	Entry("without service accounts", "service-accounts"),
+	Entry("without service accounts, chosen keys and version", "service-accounts", "chosen-keys", "version"),
+}
+
+var _ = Describe("rotation", func() {
+	DescribeTable("makes a new key, and revokes the old one when its time has come", func(ctx SpecContext, lacking ...string) {
+		w := newWorld(ctx)
+		w.lacking(lacking...)
+		w.start(300 * time.Millisecond)
+		w.settle(ctx)
+		w.quiet(ctx)
+		old := w.key(ctx)
+		w.rotate(ctx, "one")
+		Eventually(func() string { return w.rotated(ctx) }).Should(Equal("one"))
+		Eventually(func() string { return w.key(ctx) }).ShouldNot(Equal(old))
+		retiring := w.server(ctx).Status.Credentials.Retiring
+		Expect(retiring).NotTo(BeNil())
+		Expect(retiring.KeyID).To(Equal(w.remote.KeyID(old)))
+		Expect(string(get(ctx, w, &corev1.Secret{}, nextName).Data["key"])).To(Equal(w.key(ctx)))
+		Expect(w.remote.LiveKeys()).To(HaveLen(2))
+
+		// Its end is recorded once.
+		change(ctx, w, &v1alpha1.TerdutServer{}, name, withGrace("99h"))
+		Eventually(func() int64 { return w.server(ctx).Status.ObservedGeneration }).Should(Equal(w.server(ctx).Generation))
+		Expect(w.server(ctx).Status.Credentials.Retiring.RevokeAfter).To(Equal(retiring.RevokeAfter))
+		w.pass(time.Hour + time.Second)
+		w.quiet(ctx)
+		w.single(ctx, 0)
+		Expect(w.remote.KeyID(old)).To(BeZero())
+		Eventually(w.events(ctx)).Should(ContainElement(HavePrefix("Normal Revoked")))
+	}, variants)
+
+	It("happens by age", func(ctx SpecContext) {
+		w := newWorld(ctx)
+		w.start(300 * time.Millisecond)
+		w.settle(ctx, func(s *v1alpha1.TerdutServer) {
+			s.Spec.Credentials = &v1alpha1.ServerCredentials{RotateAfter: "24h", GracePeriod: ptr.To(v1alpha1.Grace("0s"))}
+		})
+		w.quiet(ctx)
+		old := w.key(ctx)
+		w.pass(23 * time.Hour)
+		Consistently(func() string { return w.key(ctx) }, time.Second).Should(Equal(old))
+		w.pass(2 * time.Hour)
+		Eventually(func() string { return w.key(ctx) }).ShouldNot(Equal(old))
+		w.quiet(ctx)
+		w.single(ctx, 0)
+	})
+
+	It("says when the old key cannot be accounted for", func(ctx SpecContext) {
+		w := newWorld(ctx)
+		w.lacking("service-accounts", "list-keys", "version")
+		w.start(300 * time.Millisecond)
+		w.settle(ctx)
+		w.quiet(ctx)
+		w.rotate(ctx, "one")
+		Eventually(w.events(ctx)).Should(ContainElement(HavePrefix("Warning KeyUnaccounted")))
+		Eventually(func() string { return w.rotated(ctx) }).Should(Equal("one"))
+		w.quiet(ctx)
+		Expect(w.remote.LiveKeys()).To(HaveLen(2))
+		// The next one is known: only the bootstrap's is not.
+		w.rotate(ctx, "two")
+		Eventually(func() string { return w.rotated(ctx) }).Should(Equal("two"))
+		w.pass(2 * time.Hour)
+		w.quiet(ctx)
+		Expect(w.remote.LiveKeys()).To(HaveLen(2))
+	})
+
+	It("fails no request of whoever reads the key from the Secret, a while late", func(ctx SpecContext) {
+		w := newWorld(ctx)
+		w.start(200 * time.Millisecond)
+		w.settle(ctx, withGrace("2s"))
+		w.quiet(ctx)
+		old := w.key(ctx)
+		var key atomic.Value
+		key.Store(old)
+		w.rotate(ctx, "one")
+		failed, sent := 0, 0
+		api, err := terdutapi.New(w.http.URL, terdutapi.WithKey(func() string { return key.Load().(string) }), //nolint:forcetypeassert // stored above
+			terdutapi.WithHTTPClient(&http.Client{}))
+		Expect(err).NotTo(HaveOccurred())
+		read := time.Now()
+		for deadline := time.Now().Add(patience); sent < 1000 || w.remote.KeyID(old) != 0; sent++ {
+			Expect(time.Now()).To(BeTemporally("<", deadline), "the old key is never revoked")
+			if _, callErr := api.ListTeams(ctx); callErr != nil {
+				failed++
+			}
+			if time.Since(read) > 500*time.Millisecond {
+				key.Store(w.key(ctx))
+				read = time.Now()
+			}
+		}
+		Expect(sent).To(BeNumerically(">=", 1000))
+		Expect(figures.Value(suite, "rotation-failed-requests", failed, "")).To(Succeed())
+		Expect(failed).To(BeZero())
+		w.quiet(ctx)
+		w.single(ctx, 0)
+	})
+
+	DescribeTable("converges with one key after an interruption at any effect", func(ctx SpecContext, lacking ...string) {
+		w := newWorld(ctx)
+		w.lacking(lacking...)
+		o := w.start(300 * time.Millisecond)
+		w.settle(ctx, withGrace("0s"))
+		w.quiet(ctx)
+		_, err := w.remote.Model().CreateTeam("platform")
+		Expect(err).NotTo(HaveOccurred())
+
+		survived, tried := 0, 0
+		for _, after := range []bool{false, true} {
+			for n := 1; ; n++ {
+				token := fmt.Sprintf("%t-%d", after, n)
+				before := w.key(ctx)
+				o.cutAt(n, after)
+				w.rotate(ctx, token)
+				done := func() bool {
+					s := w.server(ctx)
+					return w.rotated(ctx) == token && s.Status.Credentials.Retiring == nil &&
+						gone(ctx, w, &corev1.Secret{}, nextName)()
+				}
+				Eventually(func() bool { return o.isFenced() || done() }).Should(BeTrue(), token)
+				reached := o.isFenced()
+				if reached {
+					tried++
+					o.crash()
+					o = w.start(300 * time.Millisecond)
+				}
+				Eventually(done).Should(BeTrue(), token)
+				Eventually(func() int { return len(w.remote.LiveKeys()) }).Should(Equal(1), token)
+				Expect(w.key(ctx)).NotTo(Equal(before), token)
+				w.single(ctx, 0)
+				if !reached {
+					break
+				}
+				survived++
+			}
+		}
+		Expect(tried).To(BeNumerically(">", 10))
+		Expect(figures.Count(suite, "rotation-interruptions-"+CurrentSpecReport().LeafNodeText[:0]+fmt.Sprint(len(lacking)), survived, tried)).To(Succeed())
+	}, variants)
+
+	DescribeTable("converges after a lost answer or a refusal", func(ctx SpecContext, route string, fault refserver.Fault, lacking ...string) {
+		w := newWorld(ctx)
+		w.lacking(lacking...)
+		w.start(300 * time.Millisecond)
+		w.settle(ctx, withGrace("0s"))
+		w.quiet(ctx)
+		w.remote.SetFault(once(route, fault))
+		w.rotate(ctx, "one")
+		Eventually(func() string {
+			w.pass(10 * time.Second)
+			return w.rotated(ctx)
+		}).Should(Equal("one"))
+		w.pass(2 * time.Minute)
+		w.quiet(ctx)
+		Eventually(func() int { return len(w.remote.LiveKeys()) }).Should(Equal(1))
+		w.single(ctx, 0)
+	},
+		Entry("to a new key of the account", "POST /api/service-accounts/{accountID}/keys", refserver.Fault(refserver.LoseAnswer)),
+		Entry("to one that was not chosen", "POST /api/service-accounts/{accountID}/keys", refserver.Fault(refserver.LoseAnswer), "chosen-keys"),
+		Entry("to one of the user", "POST /api/users/{userID}/api-keys", refserver.Fault(refserver.LoseAnswer), "service-accounts", "chosen-keys"),
+		Entry("to a revocation", "DELETE /api/service-accounts/{accountID}/keys/{keyID}", refserver.Fault(refserver.LoseAnswer)),
+		Entry("of a revocation", "DELETE /api/service-accounts/{accountID}/keys/{keyID}", refserver.JSONError(http.StatusInternalServerError, "boom")),
+		Entry("of the mint", "POST /api/service-accounts/{accountID}/keys", refserver.JSONError(http.StatusForbidden, "no")),
+	)
+
+	DescribeTable("puts a Secret back that somebody deletes", func(ctx SpecContext, restart bool) {
+		w := newWorld(ctx)
+		o := w.start(300 * time.Millisecond)
+		w.settle(ctx)
+		w.quiet(ctx)
+		if restart {
+			o.crash()
+		}
+		secret := get(ctx, w, &corev1.Secret{}, credentialsName)
+		Expect(admin.Delete(ctx, secret)).To(Succeed())
+		if restart {
+			w.start(300 * time.Millisecond)
+		}
+		Eventually(func() bool {
+			again := &corev1.Secret{}
+			err := admin.Get(ctx, client.ObjectKeyFromObject(secret), again)
+			return err == nil && again.UID != secret.UID && string(again.Data["key"]) == string(secret.Data["key"])
+		}).Should(BeTrue())
+		w.quiet(ctx)
+		w.single(ctx, 0)
+		Expect(get(ctx, w, &corev1.Secret{}, credentialsName).Annotations).To(HaveKeyWithValue(
+			v1alpha1.AnnotationKeyID, secret.Annotations[v1alpha1.AnnotationKeyID]))
+		Expect(w.requests("POST", "/api/bootstrap")).To(Equal(1))
+	},
+		Entry("while the operator runs", false),
+		Entry("while it does not", true),
+	)
+
+	It("writes back one that is gone although it had a finalizer", func(ctx SpecContext) {
+		w := newWorld(ctx)
+		w.start(300 * time.Millisecond)
+		w.settle(ctx)
+		w.quiet(ctx)
+		secret := get(ctx, w, &corev1.Secret{}, credentialsName)
+		change(ctx, w, &corev1.Secret{}, credentialsName, func(s *corev1.Secret) { s.Finalizers = nil })
+		Expect(client.IgnoreNotFound(admin.Delete(ctx, secret.DeepCopy()))).To(Succeed())
+		Eventually(func() string {
+			again := &corev1.Secret{}
+			if err := admin.Get(ctx, client.ObjectKeyFromObject(secret), again); err != nil || again.UID == secret.UID {
+				return ""
+			}
+			return string(again.Data["key"])
+		}).Should(Equal(string(secret.Data["key"])))
+		Eventually(w.events(ctx)).Should(ContainElement(HavePrefix("Warning DriftCorrected")))
+		w.quiet(ctx)
+		w.single(ctx, 0)
+	})
+})
