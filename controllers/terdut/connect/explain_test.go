@@ -27,6 +27,17 @@ type wire func(*http.Request) (*http.Response, error)
 
 func (w wire) RoundTrip(r *http.Request) (*http.Response, error) { return w(r) }
 
+// client is a client that has only this wire.
+func (w wire) client(t *testing.T) *terdutapi.Client {
+	t.Helper()
+	api, err := terdutapi.New("http://terdut.platform.svc:8080", terdutapi.WithAPIKey(strings.Repeat("a", 64)),
+		terdutapi.WithHTTPClient(&http.Client{Transport: w}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return api
+}
+
 func answer(status int, contentType, body string) wire {
 	return func(r *http.Request) (*http.Response, error) {
 		rec := httptest.NewRecorder()
@@ -94,11 +105,7 @@ func TestExplain(t *testing.T) {
 		{"time-out", fails(func(p int) error { return dial(p, context.DeadlineExceeded) }), metav1.ConditionUnknown, v1alpha1.ReasonServerUnreachable, "(time-out)", false, terdutapi.ErrNoAnswer},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			api, err := terdutapi.New("http://terdut.platform.svc:8080", terdutapi.WithAPIKey(strings.Repeat("a", 64)),
-				terdutapi.WithHTTPClient(&http.Client{Transport: c.wire}))
-			if err != nil {
-				t.Fatal(err)
-			}
+			api := c.wire.client(t)
 			first, again := explained(t, api), explained(t, api)
 			if first.Condition != synced || first.Status != c.status || first.Reason != c.reason || first.Stalled != c.stalled || !errors.Is(first, c.is) {
 				t.Errorf("ended in %+v", first)
