@@ -153,8 +153,9 @@ func counts(err error, common bool) bool {
 	}
 }
 
-// answered tells whether a call shows that the server is there.
+// answered tells whether a call shows that the server does its work. A 500 does
+// not, even where it counts as nothing else.
 func answered(err error) bool {
 	var answer *terdutapi.Error
-	return err == nil || errors.As(err, &answer)
+	return err == nil || errors.As(err, &answer) && answer.Status < http.StatusInternalServerError
 }

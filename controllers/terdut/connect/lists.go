@@ -97,6 +97,6 @@ func serve[V any](one *session, to *shared[V], common bool, read func(context.Co
 			return nil, err
 		}
 		items, err := read(ctx)
-		return items, one.gate.observe(err, common)
+		return items, to.lasting(one.gate.observe(err, common), one.limits.Patience)
 	}
 }

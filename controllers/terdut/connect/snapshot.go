@@ -2,6 +2,7 @@ package connect
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 
@@ -37,6 +38,9 @@ type shared[V any] struct {
 	// that its answer may not show.
 	reading bool
 	missed  []func([]V) []V
+	// failing is since when the list cannot be read, as far as that is an
+	// outage; zero while it can.
+	failing time.Time
 	// doubted is true when a write was not answered while a request was on its
 	// way: what it answers is no snapshot.
 	doubted bool
@@ -95,6 +99,24 @@ func (s *shared[V]) refresh(ctx context.Context) ([]V, error) {
 	}
 	s.keep(items, at, missed)
 	return items, nil
+}
+
+// lasting takes note of how a read ended. A list that fails for long is told of
+// as an outage is, also where other calls work and the gate stays open.
+func (s *shared[V]) lasting(err error, patience time.Duration) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var outage *Outage
+	if !errors.As(err, &outage) {
+		s.failing = time.Time{}
+		return err
+	}
+	now := s.now()
+	if s.failing.IsZero() {
+		s.failing = now
+	}
+	outage.Long = outage.Long || now.Sub(s.failing) >= patience
+	return err
 }
 
 // keep makes a list the snapshot. It holds the lock.
