@@ -42,21 +42,12 @@ func project(ctx context.Context, values source, namespace string, volume *corev
 	if data == nil && !optional {
 		return fmt.Errorf("secret %q not found", volume.SecretName)
 	}
+	files, err := filesOf(volume, data, optional)
+	if err != nil {
+		return err
+	}
 	if err = os.MkdirAll(dir, 0o755); err != nil {
 		return fmt.Errorf("make its directory: %w", err)
-	}
-	files := map[string]string{}
-	for key := range data {
-		files[key] = key
-	}
-	if len(volume.Items) > 0 {
-		clear(files)
-	}
-	for _, item := range volume.Items {
-		if _, found := data[item.Key]; !found && !optional {
-			return fmt.Errorf("references non-existent secret key: %s", item.Key)
-		}
-		files[item.Key] = item.Path
 	}
 	for key, path := range files {
 		if err = os.WriteFile(filepath.Join(dir, filepath.Base(path)), []byte(data[key]), 0o600); err != nil {
@@ -64,6 +55,26 @@ func project(ctx context.Context, values source, namespace string, volume *corev
 		}
 	}
 	return nil
+}
+
+// filesOf gives each key that is mounted its path.
+func filesOf(volume *corev1.SecretVolumeSource, data map[string]string, optional bool) (map[string]string, error) {
+	files := map[string]string{}
+	if len(volume.Items) == 0 {
+		for key := range data {
+			files[key] = key
+		}
+	}
+	for _, item := range volume.Items {
+		_, found := data[item.Key]
+		switch {
+		case found:
+			files[item.Key] = item.Path
+		case !optional:
+			return nil, fmt.Errorf("references non-existent secret key: %s", item.Key)
+		}
+	}
+	return files, nil
 }
 
 // relocate leads the values of an environment to where the volumes really are.

@@ -140,9 +140,7 @@ func passwordChanged(before, next *v1alpha1.ServerDatabaseStatus) bool {
 // container takes the password when it starts, so that this names exactly one
 // use of it. It is asked for only when there is something to compare it with.
 func (r *Reconciler) running(ctx context.Context, server *v1alpha1.TerdutServer, seen *Seen) ([]string, error) {
-	before, now := server.Status.Database, databaseStatus(server, seen)
-	if server.Spec.Database.RestartOnRotation || seen.Deployment == nil || now == nil ||
-		!passwordChanged(before, now) && (before == nil || len(before.OutdatedPods) == 0) {
+	if seen.Deployment == nil || !comparesPods(server, seen) {
 		return nil, nil
 	}
 	pods, err := r.podsOf(ctx, seen.Deployment)
@@ -151,17 +149,34 @@ func (r *Reconciler) running(ctx context.Context, server *v1alpha1.TerdutServer,
 	}
 	var names []string
 	for i := range pods {
-		if pods[i].DeletionTimestamp != nil || len(names) == maxOutdated {
-			continue
-		}
-		for _, c := range pods[i].Status.ContainerStatuses {
-			if c.Name == containerName && c.State.Running != nil {
-				names = append(names, fmt.Sprintf("%s/%d", pods[i].Name, c.RestartCount))
-			}
+		if name := runningContainer(&pods[i]); name != "" {
+			names = append(names, name)
 		}
 	}
 	slices.Sort(names)
-	return names, nil
+	return names[:min(len(names), maxOutdated)], nil
+}
+
+// comparesPods tells whether it matters which pods run.
+func comparesPods(server *v1alpha1.TerdutServer, seen *Seen) bool {
+	before, now := server.Status.Database, databaseStatus(server, seen)
+	if server.Spec.Database.RestartOnRotation || before == nil || now == nil {
+		return false
+	}
+	return passwordChanged(before, now) || len(before.OutdatedPods) > 0
+}
+
+// runningContainer is empty when none runs, or its pod is going.
+func runningContainer(pod *corev1.Pod) string {
+	if pod.DeletionTimestamp != nil {
+		return ""
+	}
+	for _, c := range pod.Status.ContainerStatuses {
+		if c.Name == containerName && c.State.Running != nil {
+			return fmt.Sprintf("%s/%d", pod.Name, c.RestartCount)
+		}
+	}
+	return ""
 }
 
 // common are those of a that are in b.

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 
 	v1alpha1 "git.ryuvia.com/niklas/terdut-operator/api/terdut/v1alpha1"
+	"git.ryuvia.com/niklas/terdut-operator/controllers/internal/status"
 )
 
 func TestPasswordHMAC(t *testing.T) {
@@ -38,10 +39,10 @@ func TestDatabaseStatus(t *testing.T) {
 	mac := func(key byte, password string) string {
 		return passwordHMAC(bytes.Repeat([]byte{key}, hmacKeySize), []byte(password))
 	}
-	status := func(hmac string, outdated ...string) *v1alpha1.ServerDatabaseStatus {
+	remembered := func(hmac string, outdated ...string) *v1alpha1.ServerDatabaseStatus {
 		return &v1alpha1.ServerDatabaseStatus{PasswordSecretRef: v1alpha1.SecretKeyRef{Name: "db", Key: "password"}, PasswordHMAC: hmac, OutdatedPods: outdated}
 	}
-	elsewhere := status(mac(1, "a"))
+	elsewhere := remembered(mac(1, "a"))
 	elsewhere.PasswordSecretRef.Name = "another"
 	for name, c := range map[string]struct {
 		before   *v1alpha1.ServerDatabaseStatus
@@ -52,18 +53,18 @@ func TestDatabaseStatus(t *testing.T) {
 		event    string
 	}{
 		"first look":              {nil, mac(1, "a"), nil, false, nil, ""},
-		"the same":                {status(mac(1, "a")), mac(1, "a"), nil, false, nil, ""},
-		"changed":                 {status(mac(1, "a")), mac(1, "b"), []string{"x/0"}, false, []string{"x/0"}, "the pods still have the earlier one"},
-		"still not restarted":     {status(mac(1, "b"), "x/0"), mac(1, "b"), []string{"x/0"}, false, []string{"x/0"}, ""},
-		"one of two restarted":    {status(mac(1, "b"), "x/0", "y/0"), mac(1, "b"), []string{"x/1", "y/0"}, false, []string{"y/0"}, ""},
-		"restarted":               {status(mac(1, "b"), "x/0"), mac(1, "b"), []string{"z/0"}, false, nil, ""},
-		"crashed":                 {status(mac(1, "b"), "x/0"), mac(1, "b"), nil, false, nil, ""},
-		"changed again":           {status(mac(1, "b"), "x/0"), mac(1, "c"), []string{"z/0"}, false, []string{"z/0"}, "the pods still have the earlier one"},
-		"changed, to be rolled":   {status(mac(1, "a")), mac(1, "b"), nil, true, nil, "restarted"},
-		"asked to roll meanwhile": {status(mac(1, "b"), "x/0"), mac(1, "b"), nil, true, nil, ""},
-		"changed without pods":    {status(mac(1, "a")), mac(1, "b"), nil, false, nil, "no pod runs"},
+		"the same":                {remembered(mac(1, "a")), mac(1, "a"), nil, false, nil, ""},
+		"changed":                 {remembered(mac(1, "a")), mac(1, "b"), []string{"x/0"}, false, []string{"x/0"}, "the pods still have the earlier one"},
+		"still not restarted":     {remembered(mac(1, "b"), "x/0"), mac(1, "b"), []string{"x/0"}, false, []string{"x/0"}, ""},
+		"one of two restarted":    {remembered(mac(1, "b"), "x/0", "y/0"), mac(1, "b"), []string{"x/1", "y/0"}, false, []string{"y/0"}, ""},
+		"restarted":               {remembered(mac(1, "b"), "x/0"), mac(1, "b"), []string{"z/0"}, false, nil, ""},
+		"crashed":                 {remembered(mac(1, "b"), "x/0"), mac(1, "b"), nil, false, nil, ""},
+		"changed again":           {remembered(mac(1, "b"), "x/0"), mac(1, "c"), []string{"z/0"}, false, []string{"z/0"}, "the pods still have the earlier one"},
+		"changed, to be rolled":   {remembered(mac(1, "a")), mac(1, "b"), nil, true, nil, "restarted"},
+		"asked to roll meanwhile": {remembered(mac(1, "b"), "x/0"), mac(1, "b"), nil, true, nil, ""},
+		"changed without pods":    {remembered(mac(1, "a")), mac(1, "b"), nil, false, nil, "no pod runs"},
 		"another Secret":          {elsewhere, mac(1, "b"), nil, false, nil, ""},
-		"another HMAC key":        {status(mac(1, "a")), mac(2, "a"), nil, false, nil, ""},
+		"another HMAC key":        {remembered(mac(1, "a")), mac(2, "a"), nil, false, nil, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			server := observed(1)
@@ -77,21 +78,31 @@ func TestDatabaseStatus(t *testing.T) {
 			if !slices.Equal(got.OutdatedPods, c.outdated) || got.PasswordHMAC != c.hmac || got.PasswordSecretRef.Name != "db" {
 				t.Errorf("got %+v", got)
 			}
-			events := rotationEvents(server, got)
-			switch {
-			case c.event == "" && len(events) != 0, c.event != "" && len(events) != 1:
-				t.Errorf("got %d events", len(events))
-			case c.event != "" && (!strings.Contains(events[0].Message, c.event) || events[0].Warning == c.restart):
-				t.Errorf("got %+v", events[0])
-			}
+			told(t, rotationEvents(server, got), c.event, !c.restart)
 			server.Status.Database = got
 			if again := databaseStatus(server, &seen); !equality.Semantic.DeepEqual(again, got) || rotationEvents(server, again) != nil {
 				t.Errorf("a second look says something else: %+v", again)
 			}
 		})
 	}
+}
+
+// told wants one Event that says something, or none.
+func told(t *testing.T, events []status.Event, says string, warning bool) {
+	t.Helper()
+	switch {
+	case says == "" && len(events) != 0, says != "" && len(events) != 1:
+		t.Errorf("got %d events", len(events))
+	case says != "" && (!strings.Contains(events[0].Message, says) || events[0].Warning != warning):
+		t.Errorf("got %+v", events[0])
+	}
+}
+
+func TestDatabaseStatusOfWhatWasNotSeen(t *testing.T) {
 	server := observed(1)
-	server.Status.Database = status(mac(1, "a"), "x/0")
+	server.Status.Database = &v1alpha1.ServerDatabaseStatus{
+		PasswordSecretRef: v1alpha1.SecretKeyRef{Name: "db", Key: "password"}, PasswordHMAC: "a-b", OutdatedPods: []string{"x/0"},
+	}
 	if got := databaseStatus(server, &Seen{}); !equality.Semantic.DeepEqual(got, server.Status.Database) {
 		t.Errorf("what was not looked at is not forgotten: %+v", got)
 	}
