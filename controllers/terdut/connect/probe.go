@@ -2,10 +2,12 @@ package connect
 
 import (
 	"context"
+	"errors"
 	"math/rand/v2"
 	"sync"
 	"time"
 
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 
 	v1alpha1 "git.ryuvia.com/niklas/terdut-operator/api/terdut/v1alpha1"
@@ -96,6 +98,15 @@ func (b *bell) ring(life context.Context, about *v1alpha1.TerdutServer) {
 // Wakes tells of a TerdutServer when what lives on it has to be looked at: its
 // outage has become one that is told, or is over. Each listener gets all.
 func (s *Sessions) Wakes() <-chan event.GenericEvent { return s.wakes.listen() }
+
+// Silent tells whether a server is known not to answer.
+func (s *Sessions) Silent(uid types.UID) bool {
+	s.mu.Lock()
+	one, ok := s.open[uid]
+	s.mu.Unlock()
+	var outage *Outage
+	return ok && errors.As(one.gate.check(), &outage)
+}
 
 // Changes tells of a TerdutServer when an outage begins and when it ends. Each
 // listener gets all.

@@ -17,6 +17,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+	"sigs.k8s.io/controller-runtime/pkg/event"
 
 	v1alpha1 "git.ryuvia.com/niklas/terdut-operator/api/terdut/v1alpha1"
 	"git.ryuvia.com/niklas/terdut-operator/controllers/internal/apply"
@@ -45,6 +46,10 @@ type Clients interface {
 	Client(ctx context.Context, server *v1alpha1.TerdutServer, key string) (*terdutapi.Client, error)
 	// Close forgets a server that is gone.
 	Close(uid types.UID)
+	// Silent tells whether a server is known not to answer.
+	Silent(uid types.UID) bool
+	// Changes tells of a server when it falls silent and when it answers again.
+	Changes() <-chan event.GenericEvent
 }
 
 // Reconciler installs one terdut-server for each TerdutServer. Clients and

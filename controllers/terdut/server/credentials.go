@@ -45,7 +45,8 @@ type Identity struct {
 
 // known tells from the cache alone whether the key that is there needs no
 // question: it was accepted within the last resync and nothing is to be done
-// about it, or there is nobody to ask.
+// about it, or there is nobody to ask. Of a server that is known not to answer
+// the question brings out why.
 func (r *Reconciler) known(ctx context.Context, server *v1alpha1.TerdutServer, serving bool) (*Identity, error) {
 	name := types.NamespacedName{Namespace: server.Namespace, Name: v1alpha1.CredentialsSecretName(server.Name)}
 	main, err := r.cached(ctx, name)
@@ -69,7 +70,7 @@ func (r *Reconciler) known(ctx context.Context, server *v1alpha1.TerdutServer, s
 		return nil, err
 	}
 	again := r.agenda(server, credentialOf(main), next).Sub(r.Now())
-	if again <= 0 || r.Now().Sub(last.at) >= r.recheck() {
+	if again <= 0 || r.Now().Sub(last.at) >= r.recheck() || r.Clients.Silent(server.UID) {
 		return nil, nil
 	}
 	return &Identity{Reason: last.reason, Note: last.note, Again: again}, nil

@@ -26,6 +26,7 @@ import (
 
 	v1alpha1 "git.ryuvia.com/niklas/terdut-operator/api/terdut/v1alpha1"
 	"git.ryuvia.com/niklas/terdut-operator/controllers/internal/apply"
+	"git.ryuvia.com/niklas/terdut-operator/controllers/internal/fair"
 	"git.ryuvia.com/niklas/terdut-operator/controllers/internal/optional"
 	"git.ryuvia.com/niklas/terdut-operator/controllers/internal/outcome"
 	"git.ryuvia.com/niklas/terdut-operator/controllers/terdut/refs"
@@ -59,12 +60,13 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, options Options) error {
 	secrets.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Secret"))
 	built, err := r.watchMirrors(ctrl.NewControllerManagedBy(mgr)).
 		Named("terdutserver").
-		WithOptions(controller.Options{MaxConcurrentReconciles: options.Workers}).
+		WithOptions(controller.Options{MaxConcurrentReconciles: options.Workers, NewQueue: fair.NewQueue}).
 		For(&v1alpha1.TerdutServer{}, builder.WithPredicates(serverChanged())).
 		Owns(&appsv1.Deployment{}, changed).
 		Owns(&corev1.Service{}, changed).
 		Owns(&corev1.Secret{}, changed).
 		Watches(&v1alpha1.TerdutTeam{}, handler.EnqueueRequestsFromMapFunc(serverOfTeam), builder.WithPredicates(attachmentChanged())).
+		WatchesRawSource(source.Channel(r.Clients.Changes(), &handler.EnqueueRequestForObject{})).
 		WatchesRawSource(source.Kind(options.Secrets.GetCache(), secrets,
 			handler.TypedEnqueueRequestsFromMapFunc(r.serversOfSecret),
 			predicate.TypedResourceVersionChangedPredicate[*metav1.PartialObjectMetadata]{})).

@@ -26,6 +26,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/cluster"
 	"sigs.k8s.io/controller-runtime/pkg/config"
+	"sigs.k8s.io/controller-runtime/pkg/event"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	v1alpha1 "git.ryuvia.com/niklas/terdut-operator/api/terdut/v1alpha1"
@@ -106,6 +107,10 @@ func (o *operator) Client(_ context.Context, _ *v1alpha1.TerdutServer, key strin
 
 // Close implements server.Clients.
 func (o *operator) Close(types.UID) {}
+
+func (o *operator) Silent(types.UID) bool { return false }
+
+func (o *operator) Changes() <-chan event.GenericEvent { return make(chan event.GenericEvent) }
 
 // fence counts effects and cuts the incarnation off.
 func (o *operator) fence(next http.RoundTripper) http.RoundTripper {

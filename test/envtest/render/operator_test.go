@@ -22,6 +22,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/cluster"
+	"sigs.k8s.io/controller-runtime/pkg/event"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	v1alpha1 "git.ryuvia.com/niklas/terdut-operator/api/terdut/v1alpha1"
@@ -70,6 +71,10 @@ func (w *world) Client(_ context.Context, _ *v1alpha1.TerdutServer, key string) 
 
 // Close implements server.Clients.
 func (w *world) Close(types.UID) {}
+
+func (w *world) Silent(types.UID) bool { return false }
+
+func (w *world) Changes() <-chan event.GenericEvent { return make(chan event.GenericEvent) }
 
 // start starts an operator for the world, which looks again every resync.
 func (w *world) start(resync time.Duration) (stop func()) {
