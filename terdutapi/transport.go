@@ -90,7 +90,10 @@ func port(u *url.URL) string {
 }
 
 var (
-	errTLS    = errors.New("no TLS connection: the peer speaks no TLS that we accept, or its certificate is not trusted for this host")
+	// ErrCertificate is the cause of a call that was not made because the peer's certificate is not trusted.
+	ErrCertificate = errors.New("no TLS connection: the peer's certificate is not trusted for this host")
+
+	errTLS    = errors.New("no TLS connection: the peer speaks no TLS that we accept")
 	errClosed = errors.New("the connection was closed before an answer came")
 	errBroken = errors.New("the connection failed, or what answers is not HTTP")
 )
@@ -112,8 +115,9 @@ func transportError(op operation, err error) *TransportError {
 		failure.cause = context.Canceled
 	case errors.As(err, &dial) && dial.Op == "dial":
 		failure.cause, failure.Sent = dial, false
-	case errors.Is(err, http.ErrSchemeMismatch),
-		errors.As(err, &cert), errors.As(err, &record), errors.As(err, &alert):
+	case errors.As(err, &cert):
+		failure.cause, failure.Sent = ErrCertificate, false
+	case errors.Is(err, http.ErrSchemeMismatch), errors.As(err, &record), errors.As(err, &alert):
 		failure.cause, failure.Sent = errTLS, false
 	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &timeout) && timeout.Timeout():
 		failure.cause = context.DeadlineExceeded

@@ -3,7 +3,6 @@ package connect
 import (
 	"cmp"
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
@@ -76,12 +75,11 @@ func withheld(err error, condition, doing string) error {
 // can help.
 func untrusted(err error, condition, doing string) *outcome.Ending {
 	var address *AddressRefused
-	var certificate *tls.CertificateVerificationError
 	switch {
 	case errors.As(err, &address):
 		return outcome.Refused(condition, v1alpha1.ReasonAddressRefused,
 			"%s: %s, where the operator never calls: correct the server's URL", doing, address)
-	case errors.As(err, &certificate):
+	case errors.Is(err, terdutapi.ErrCertificate):
 		return outcome.Refused(condition, v1alpha1.ReasonCertificateRejected,
 			"%s: the server's certificate is not trusted: name its CA in spec.external.caSecretRef, or correct the certificate", doing)
 	default:
