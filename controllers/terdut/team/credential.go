@@ -54,22 +54,43 @@ func (k *keeper) Beside(ctx context.Context, at attach.Access, t *v1alpha1.Terdu
 	if !ended {
 		return before(t), err
 	}
-	part := status.Of(ending.On(v1alpha1.ConditionCredentialsReady))
-	part.Aside = ending.Status == metav1.ConditionUnknown
+	ending = ending.On(v1alpha1.ConditionCredentialsReady)
+	part := status.Of(ending)
+	if ending.Status == metav1.ConditionUnknown {
+		if parts := before(t); parts != nil {
+			return parts, ending // what could not be seen says nothing about what was there
+		}
+		part.Aside = true
+	}
 	return []status.Part{part}, ending
 }
 
-// Leave takes the key away before the team goes. A server without service
-// accounts has none of ours.
+// Leave takes the key away before the team goes; its Secret goes with the
+// TerdutTeam. A list that does not show the account does not prove that it is
+// gone. A server without service accounts has none of ours.
 func (k *keeper) Leave(ctx context.Context, at attach.Access, t *v1alpha1.TerdutTeam) error {
-	if t.Status.Credentials == nil {
+	c := t.Status.Credentials
+	if c == nil {
 		return nil
 	}
-	err := k.run(ctx, at, t, false)
-	if unavailable(err) {
+	id := c.AccountID
+	found, err := at.API.FindServiceAccount(ctx, c.Account)
+	switch {
+	case unavailable(err):
+		return nil
+	case err != nil:
+		return explain(err, "look for the service account of the team")
+	case found != nil:
+		id = found.ID
+	}
+	if id == 0 {
 		return nil
 	}
-	return err
+	err = at.API.DeleteServiceAccount(ctx, id)
+	if errors.Is(err, terdutapi.ErrNotFound) || unavailable(err) {
+		return nil
+	}
+	return explain(err, "delete the team's service account")
 }
 
 // without says that the server cannot hand out keys of teams. A team works
@@ -122,7 +143,7 @@ func accountName(t *v1alpha1.TerdutTeam) string {
 // run decides and acts until there is nothing left to do. A first look at the
 // cache tells whether there is; whatever is done rests on live reads.
 func (k *keeper) run(ctx context.Context, at attach.Access, t *v1alpha1.TerdutTeam, wanted bool) error {
-	p := &keyPass{keeper: k, at: at, team: t, wanted: wanted}
+	p := &keyPass{keeper: k, at: at, team: t, wanted: wanted, deleted: map[int64]bool{}}
 	if err := p.look(ctx, p.cached); err != nil {
 		return err
 	}

@@ -109,10 +109,11 @@ func (p *keyPass) issued(ctx context.Context, key string, accountID, keyID int64
 // revoke deletes an account and every key of it.
 func (p *keyPass) revoke(ctx context.Context, id int64) error {
 	err := p.at.API.DeleteServiceAccount(ctx, id)
-	if errors.Is(err, terdutapi.ErrNotFound) {
-		return nil
+	if err != nil && !errors.Is(err, terdutapi.ErrNotFound) {
+		return explain(err, "delete the team's service account")
 	}
-	return explain(err, "delete the team's service account")
+	p.deleted[id] = true
+	return nil
 }
 
 // apply writes the Secret, of exactly the version that was read.

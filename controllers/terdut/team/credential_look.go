@@ -14,6 +14,7 @@ import (
 
 	v1alpha1 "git.ryuvia.com/niklas/terdut-operator/api/terdut/v1alpha1"
 	"git.ryuvia.com/niklas/terdut-operator/controllers/internal/apply"
+	"git.ryuvia.com/niklas/terdut-operator/controllers/internal/outcome"
 	"git.ryuvia.com/niklas/terdut-operator/controllers/terdut/attach"
 	"git.ryuvia.com/niklas/terdut-operator/controllers/terdut/connect"
 	"git.ryuvia.com/niklas/terdut-operator/terdutapi"
@@ -31,6 +32,8 @@ type keyPass struct {
 	// lost is true once an account was deleted because its key was not in the
 	// Secret.
 	lost bool
+	// deleted are the accounts that this pass has deleted.
+	deleted map[int64]bool
 }
 
 // look gathers what the decision rests on.
@@ -56,6 +59,11 @@ func (p *keyPass) look(ctx context.Context, read func(context.Context) (*corev1.
 	}
 	if p.facts.account, err = p.account(ctx, f.name); err != nil {
 		return err
+	}
+	if p.facts.account == nil {
+		if p.facts.account, err = p.unseen(ctx); err != nil {
+			return err
+		}
 	}
 	if f.record == nil || f.record.Account == f.name {
 		return nil
@@ -99,6 +107,30 @@ func (p *keyPass) account(ctx context.Context, name string) (*accountFacts, erro
 		a.keys = append(a.keys, keys[i].ID)
 	}
 	return a, nil
+}
+
+// unseen asks a second question about an account that is recorded and not
+// shown: a list that is empty by mistake looks like that of a server without
+// accounts, and what is believed gone is made again. Where keys cannot be listed
+// and the account is to go, it is deleted on the record's word.
+func (p *keyPass) unseen(ctx context.Context) (*accountFacts, error) {
+	r := p.facts.record
+	if r == nil || r.AccountID == 0 || r.Account != p.facts.name || p.deleted[r.AccountID] {
+		return nil, nil
+	}
+	_, err := p.at.API.ListServiceAccountKeys(ctx, r.AccountID)
+	switch {
+	case errors.Is(err, terdutapi.ErrNotFound):
+		return nil, nil
+	case errors.Is(err, terdutapi.ErrRouteMissing) && p.wanted:
+		return nil, nil
+	case errors.Is(err, terdutapi.ErrRouteMissing):
+		return &accountFacts{id: r.AccountID}, nil
+	case err != nil:
+		return nil, explain(err, "make sure that the team's service account is gone")
+	}
+	return nil, outcome.Unknown(v1alpha1.ConditionCredentialsReady, v1alpha1.ReasonUnexpectedAnswer,
+		"look for the service account of the team: the list lacks account %d, which the server has", r.AccountID)
 }
 
 func (p *keyPass) cached(ctx context.Context) (*corev1.Secret, error) {
