@@ -80,6 +80,7 @@ var _ = Describe("The HTTPRoute", Ordered, func() {
 		w.rests(stop)
 		w.writes.Store(0)
 		w.rests(w.start(300 * time.Millisecond))
+		Expect(w.writes.Load()).To(BeZero(), "a restart writes nothing")
 		Expect(w.route(ctx).GetResourceVersion()).To(Equal(version))
 	})
 
@@ -127,10 +128,8 @@ func emptyRoute() *unstructured.Unstructured {
 	return route
 }
 
-func (w *world) key() client.ObjectKey { return w.podKey(name) }
-
-func (w *world) podKey(of string) client.ObjectKey {
-	return client.ObjectKey{Namespace: w.namespace, Name: of}
+func (w *world) key() client.ObjectKey {
+	return client.ObjectKey{Namespace: w.namespace, Name: name}
 }
 
 func (w *world) route(ctx context.Context) *unstructured.Unstructured {
