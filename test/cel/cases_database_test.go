@@ -13,6 +13,11 @@ var (
 func databaseGroups() []group {
 	return []group{
 		{
+			kind: server, path: "spec", says: "database is required",
+			pass: []attempt{create(), create(noDSN, noPassword, cnpg)},
+			fail: []attempt{create(unset("spec.database")), update(unset("spec.database"))},
+		},
+		{
 			kind: server, path: "spec.database", says: "set exactly one of dsn, postgresClusterRef and cnpgClusterRef",
 			pass: []attempt{
 				create(noPassword),
