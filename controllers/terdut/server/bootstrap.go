@@ -59,6 +59,12 @@ func (r *Reconciler) identify(ctx context.Context, server *v1alpha1.TerdutServer
 		return nil, settled(outcome.Waiting(v1alpha1.ConditionBootstrapped, v1alpha1.ReasonWaitingForServer,
 			"waits for a ready pod of Deployment %q", server.Name))
 	}
+	return r.climb(ctx, server)
+}
+
+// climb asks the server about the keys that there are, and gets one if it
+// accepts none.
+func (r *Reconciler) climb(ctx context.Context, server *v1alpha1.TerdutServer) (*Identity, error) {
 	p, err := r.pair(ctx, server)
 	if err != nil {
 		return nil, err

@@ -55,18 +55,23 @@ func (r *Reconciler) known(ctx context.Context, server *v1alpha1.TerdutServer, s
 	}
 	last := r.memory.accepted(server)
 	same := last.uid == main.UID && last.resourceVersion == main.ResourceVersion
-	if !serving {
-		if same {
-			return &Identity{Reason: last.reason, Note: last.note}, nil
-		}
-		if meta.IsStatusConditionTrue(server.Status.Conditions, v1alpha1.ConditionBootstrapped) {
-			return &Identity{Reason: reasonBefore(server)}, nil
-		}
+	moved := server.Spec.External != nil && last.generation != server.Generation
+	switch {
+	case !serving && same:
+		return &Identity{Reason: last.reason, Note: last.note}, nil
+	case !serving && meta.IsStatusConditionTrue(server.Status.Conditions, v1alpha1.ConditionBootstrapped):
+		return &Identity{Reason: reasonBefore(server)}, nil
+	case !serving, !same, moved, going(main):
 		return nil, nil
 	}
-	name.Name = v1alpha1.NextCredentialsSecretName(server.Name)
-	next, err := r.cached(ctx, name)
-	if err != nil || !same || going(main) || going(next) || last.generation != server.Generation && server.Spec.External != nil {
+	return r.unasked(ctx, server, main, &last)
+}
+
+// unasked is the identity by a key that was accepted, unless it is time to ask
+// again or to do something about it.
+func (r *Reconciler) unasked(ctx context.Context, server *v1alpha1.TerdutServer, main *corev1.Secret, last *accepted) (*Identity, error) {
+	next, err := r.cached(ctx, types.NamespacedName{Namespace: server.Namespace, Name: v1alpha1.NextCredentialsSecretName(server.Name)})
+	if err != nil || going(next) {
 		return nil, err
 	}
 	again := r.agenda(server, credentialOf(main), next).Sub(r.Now())

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	v1alpha1 "git.ryuvia.com/niklas/terdut-operator/api/terdut/v1alpha1"
 	"git.ryuvia.com/niklas/terdut-operator/controllers/internal/outcome"
@@ -16,9 +17,9 @@ import (
 // advance does what is due about a key that both the server and the main Secret
 // have. When it exchanges the key, c is the new one afterwards.
 func (r *Reconciler) advance(ctx context.Context, server *v1alpha1.TerdutServer, p *pair, c *credential) error {
-	api, err := r.Clients.Client(ctx, server, c.key)
+	api, err := r.open(ctx, server, c.key)
 	if err != nil {
-		return connect.Explain(err, v1alpha1.ConditionBootstrapped, "open the session")
+		return err
 	}
 	if err = r.discover(ctx, server, api); err != nil {
 		return err
@@ -29,18 +30,22 @@ func (r *Reconciler) advance(ctx context.Context, server *v1alpha1.TerdutServer,
 	if err = r.sweepOnce(ctx, server, api, c); err != nil {
 		return err
 	}
-	if p.next != nil && keyOf(p.next) == c.key {
+	if keyOf(p.next) == c.key {
 		// It has done its work.
-		if err = r.drop(ctx, p.next); err != nil {
+		if err = r.dropNext(ctx, p); err != nil {
 			return err
 		}
-		p.next = nil
 	}
 	if r.wantedAt(server, c).After(r.Now()) {
 		return r.dropUnwanted(ctx, server, api, p, c)
 	}
+	return r.exchange(ctx, server, api, p, c)
+}
+
+// exchange makes a new key and puts it in the place of c.
+func (r *Reconciler) exchange(ctx context.Context, server *v1alpha1.TerdutServer, api *terdutapi.Client, p *pair, c *credential) error {
 	fresh, err := r.mint(ctx, server, api, p, c)
-	if err != nil || fresh == nil {
+	if err != nil {
 		return err
 	}
 	if err = r.equalise(ctx, server, p, fresh); err != nil {
@@ -52,14 +57,30 @@ func (r *Reconciler) advance(ctx context.Context, server *v1alpha1.TerdutServer,
 		Message: fmt.Sprintf("exchanged the operator's key: Secret %q holds a new one", p.main.Name),
 	})
 	r.accepted(server, p.main, c, reasonBefore(server), "")
-	if api, err = r.Clients.Client(ctx, server, c.key); err != nil {
-		return connect.Explain(err, v1alpha1.ConditionBootstrapped, "open the session")
-	}
-	waits, err := r.revokeDue(ctx, server, api, p, c)
-	if waits || err != nil {
+	if api, err = r.open(ctx, server, c.key); err != nil {
 		return err
 	}
-	if err = r.drop(ctx, p.next); err != nil {
+	if waits, revokeErr := r.revokeDue(ctx, server, api, p, c); waits || revokeErr != nil {
+		return revokeErr
+	}
+	return r.dropNext(ctx, p)
+}
+
+// open is the session with a key, for finding and proving one.
+func (r *Reconciler) open(ctx context.Context, server *v1alpha1.TerdutServer, key string) (*terdutapi.Client, error) {
+	api, err := r.Clients.Client(ctx, server, key)
+	if err != nil {
+		return nil, connect.Explain(err, v1alpha1.ConditionBootstrapped, "open the session")
+	}
+	return api, nil
+}
+
+// dropNext deletes the next Secret, if there is one.
+func (r *Reconciler) dropNext(ctx context.Context, p *pair) error {
+	if p.next == nil {
+		return nil
+	}
+	if err := r.drop(ctx, p.next); err != nil {
 		return err
 	}
 	p.next = nil
@@ -145,15 +166,10 @@ func (r *Reconciler) dropUnwanted(ctx context.Context, server *v1alpha1.TerdutSe
 			return err
 		}
 	}
-	if err := r.drop(ctx, p.next); err != nil {
-		return err
-	}
-	p.next = nil
-	return nil
+	return r.dropNext(ctx, p)
 }
 
-// mint makes a new key, proves it, and writes it to the next Secret. It returns
-// nil when there is nobody to make one for.
+// mint makes a new key, proves it, and writes it to the next Secret.
 func (r *Reconciler) mint(ctx context.Context, server *v1alpha1.TerdutServer, api *terdutapi.Client, p *pair, c *credential) (*credential, error) {
 	to, err := r.target(ctx, server, api, c)
 	if err != nil {
@@ -168,31 +184,42 @@ func (r *Reconciler) mint(ctx context.Context, server *v1alpha1.TerdutServer, ap
 			return nil, err
 		}
 	}
+	draft := r.draft(server, *to)
+	if err = r.writeNext(ctx, server, p, &draft); err != nil {
+		return nil, err
+	}
+	fresh, err := mintFor(ctx, server, api, *to, draft)
+	if err != nil {
+		return nil, r.notMinted(ctx, server, p, err)
+	}
+	r.learnChosen(server, draft.key, fresh.key)
+	if err = r.proveKey(ctx, server, api, fresh); err != nil {
+		return nil, r.reject(ctx, server, api, p, fresh, err)
+	}
+	return fresh, r.writeNext(ctx, server, p, fresh)
+}
+
+// draft is a key that is about to be made.
+func (r *Reconciler) draft(server *v1alpha1.TerdutServer, to holder) credential {
 	draft := credential{
-		key: r.chooseKey(server), userID: to.id, account: to.account, source: sourceMinted, issued: r.Now().Truncate(1e9),
+		key: r.chooseKey(server), userID: to.id, account: to.account, source: sourceMinted, issued: r.Now().Truncate(time.Second),
 		name: accountName(server) + ":" + randomHex(4),
 	}
 	if to.account && to.id == 0 {
 		draft.name = "" // the server names the first key of an account
 	}
-	if err = r.writeNext(ctx, server, p, &draft); err != nil {
-		return nil, err
-	}
-	fresh, err := mintFor(ctx, server, api, *to, draft)
-	if err == nil {
-		r.learnChosen(server, draft.key, fresh.key)
-		if err = r.proveKey(ctx, server, api, fresh); err == nil {
-			return fresh, r.writeNext(ctx, server, p, fresh)
-		}
-		return nil, r.reject(ctx, server, api, p, fresh, err)
-	}
+	return draft
+}
+
+// notMinted sorts why there is no new key: a clear no ends the exchange.
+func (r *Reconciler) notMinted(ctx context.Context, server *v1alpha1.TerdutServer, p *pair, err error) error {
 	explained := connect.Explain(err, v1alpha1.ConditionBootstrapped, "make a new key")
-	for _, clear := range []error{terdutapi.ErrRouteMissing, terdutapi.ErrForbidden, terdutapi.ErrInvalid} {
-		if errors.Is(err, clear) {
-			return nil, r.giveUp(ctx, server, p, explained)
+	for _, no := range []error{terdutapi.ErrRouteMissing, terdutapi.ErrForbidden, terdutapi.ErrInvalid} {
+		if errors.Is(err, no) {
+			return r.giveUp(ctx, server, p, explained)
 		}
 	}
-	return nil, explained
+	return explained
 }
 
 // sweepBefore revokes what an interrupted exchange may have made.
@@ -242,10 +269,9 @@ func (r *Reconciler) reject(ctx context.Context, server *v1alpha1.TerdutServer, 
 // giveUp ends an exchange that cannot succeed now. It is tried again at the next
 // resync.
 func (r *Reconciler) giveUp(ctx context.Context, server *v1alpha1.TerdutServer, p *pair, why error) error {
-	if err := r.drop(ctx, p.next); err != nil {
+	if err := r.dropNext(ctx, p); err != nil {
 		return err
 	}
-	p.next = nil
 	ending, ended := outcome.As(why)
 	if !ended {
 		return why
@@ -271,25 +297,23 @@ func (r *Reconciler) confirm(ctx context.Context, server *v1alpha1.TerdutServer,
 	if err != nil {
 		return nil, err
 	}
-	api, err := r.Clients.Client(ctx, server, old.key)
+	api, err := r.open(ctx, server, old.key)
 	if err != nil {
-		return nil, connect.Explain(err, v1alpha1.ConditionBootstrapped, "open the session")
+		return nil, err
 	}
 	err = r.proveKey(ctx, server, api, c)
 	if ending, ended := outcome.As(err); !ended || ending.Reason != v1alpha1.ReasonKeyNotAccepted {
 		return nil, err
 	}
-	old = *old.of(server, me)
 	if c.keyID == 0 {
-		if err = r.drop(ctx, p.next); err != nil {
-			return nil, err
-		}
-		p.next = nil
-		return &old, nil
+		// Nobody can tell which one to revoke: the next sweep may.
+		err = r.dropNext(ctx, p)
+	} else {
+		err = r.reject(ctx, server, api, p, c, err)
 	}
-	// What it returns says that the exchange has failed, and is no trouble.
-	if given := r.reject(ctx, server, api, p, c, err); p.next != nil {
-		return nil, given
+	if p.next != nil {
+		return nil, err
 	}
-	return &old, nil
+	// That the exchange has failed was told, and is no trouble of the old key's.
+	return old.of(server, me), nil
 }

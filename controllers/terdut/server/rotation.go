@@ -184,22 +184,15 @@ func (r *Reconciler) acknowledge(ctx context.Context, server *v1alpha1.TerdutSer
 // somebody deleted a Secret: one recovery for all of them.
 func (r *Reconciler) equalise(ctx context.Context, server *v1alpha1.TerdutServer, p *pair, c *credential) error {
 	if going(p.main) || going(p.next) || p.main == nil {
-		terminating, err := r.terminating(ctx, server.Namespace)
-		if err != nil {
+		if err := r.mayMake(ctx, server); err != nil {
 			return err
 		}
-		if terminating {
-			return settled(outcome.Waiting(v1alpha1.ConditionBootstrapped, v1alpha1.ReasonProgressing,
-				"the namespace is being deleted: nothing is made in it any more"))
-		}
+	}
+	if err := r.retire(ctx, server, p, c); err != nil {
+		return err
 	}
 	if going(p.main) {
 		return r.replaceMain(ctx, server, p, c)
-	}
-	if old := credentialOf(p.main); old.key != c.key && old.key != "" {
-		if err := r.retire(ctx, server, &old, c, p.next); err != nil {
-			return err
-		}
 	}
 	if err := r.keep(ctx, server, p, c); err != nil {
 		return err
@@ -217,11 +210,6 @@ func (r *Reconciler) equalise(ctx context.Context, server *v1alpha1.TerdutServer
 // replaceMain is for a main Secret that somebody has deleted: its key goes into
 // the next one before it is let go, and comes back from there.
 func (r *Reconciler) replaceMain(ctx context.Context, server *v1alpha1.TerdutServer, p *pair, c *credential) error {
-	if old := credentialOf(p.main); old.key != c.key && old.key != "" {
-		if err := r.retire(ctx, server, &old, c, p.next); err != nil {
-			return err
-		}
-	}
 	if !going(p.next) && keyOf(p.next) != c.key {
 		intent := c.intent(server, v1alpha1.NextCredentialsSecretName(server.Name), nil)
 		saved, err := r.Engine.ApplySecret(ctx, server, p.next, intent)
@@ -238,15 +226,29 @@ func (r *Reconciler) replaceMain(ctx context.Context, server *v1alpha1.TerdutSer
 	return lookAgainAt(was, "it was deleted, and is made again")
 }
 
+// mayMake is nil while something may be made in the server's namespace.
+func (r *Reconciler) mayMake(ctx context.Context, server *v1alpha1.TerdutServer) error {
+	terminating, err := r.terminating(ctx, server.Namespace)
+	if err == nil && terminating {
+		return settled(outcome.Waiting(v1alpha1.ConditionBootstrapped, v1alpha1.ReasonProgressing,
+			"the namespace is being deleted: nothing is made in it any more"))
+	}
+	return err
+}
+
 // retire records which key is about to be overwritten, so that it can be
 // revoked later. A key that a person gave stays, and so does one whose ID
 // nobody can tell.
-func (r *Reconciler) retire(ctx context.Context, server *v1alpha1.TerdutServer, old, fresh *credential, next *corev1.Secret) error {
-	token := ""
-	if next != nil {
-		token = next.Annotations[v1alpha1.AnnotationRotate]
+func (r *Reconciler) retire(ctx context.Context, server *v1alpha1.TerdutServer, p *pair, fresh *credential) error {
+	old := credentialOf(p.main)
+	if old.key == "" || old.key == fresh.key {
+		return nil
 	}
-	keyID, err := r.retiredID(ctx, server, old, fresh)
+	token := ""
+	if p.next != nil {
+		token = p.next.Annotations[v1alpha1.AnnotationRotate]
+	}
+	keyID, err := r.retiredID(ctx, server, &old, fresh)
 	if err != nil {
 		return err
 	}

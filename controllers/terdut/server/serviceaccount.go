@@ -220,28 +220,24 @@ func spared(server *v1alpha1.TerdutServer, p *pair, keys []listed, of holder, pr
 	if s := server.Status.Credentials; s != nil && s.Retiring != nil {
 		ids = append(ids, s.Retiring.KeyID)
 	}
-	var unknown []credential
-	for _, c := range []credential{credentialOf(p.main), credentialOf(p.next)} {
-		switch {
-		case c.key == "" || c.keyID != 0:
-			ids = append(ids, c.keyID)
-		case of.account == c.account && (c.userID == 0 || c.userID == of.id):
-			unknown = append(unknown, c)
-		}
-	}
-	for i := range unknown {
-		c := &unknown[i]
-		if isPending(c, p) {
+	main, next := credentialOf(p.main), credentialOf(p.next)
+	ids = append(ids, main.keyID, next.keyID)
+	for _, c := range []*credential{&main, &next} {
+		if c.key == "" || c.keyID != 0 || !c.belongs(of) || isPending(c, p) {
 			continue
 		}
 		found := identifyKey(keys, c, ids, prefix)
-		onUser := !c.account && c.name == ""
-		if found == 0 && !onUser {
+		if bootstrapped := !c.account && c.name == ""; found == 0 && !bootstrapped {
 			return nil, false
 		}
 		ids = append(ids, found)
 	}
 	return ids, true
+}
+
+// belongs tells whether a key is of that holder, as far as that is known.
+func (c *credential) belongs(of holder) bool {
+	return of.account == c.account && (c.userID == 0 || c.userID == of.id)
 }
 
 // isPending tells a key that is chosen and that the server has not confirmed:
