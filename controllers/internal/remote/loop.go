@@ -103,11 +103,11 @@ func (v *visit[T, A, D]) converge(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := v.hold(ctx); err != nil {
+	if err = v.hold(ctx); err != nil {
 		return err
 	}
 	p := &pass[T, A, D]{visit: v, place: place, api: api, state: v.Kind.Load(v.obj)}
-	if err := p.run(ctx, decide); err != nil || v.Beside == nil {
+	if err = p.run(ctx, decide); err != nil || v.Beside == nil {
 		return err
 	}
 	v.stands = true
@@ -138,7 +138,7 @@ func (v *visit[T, A, D]) clean(ctx context.Context) error {
 		return err
 	}
 	if v.Leave != nil {
-		if err := v.Leave(ctx, api, v.obj); err != nil {
+		if err = v.Leave(ctx, api, v.obj); err != nil {
 			return err
 		}
 	}

@@ -260,14 +260,21 @@ func (r *Reconciler) retire(ctx context.Context, server *v1alpha1.TerdutServer, 
 		if token != "" {
 			s.Rotated = token
 		}
-		if old.keyID == 0 && keyID != 0 {
-			s.Exposed = identified(s.Exposed, keyID)
+		if keyID != 0 {
+			retireAs(s, &old, keyID, end)
 		}
-		if keyID == 0 || s.Retiring != nil && s.Retiring.KeyID == keyID {
-			return
-		}
-		s.Retiring = &v1alpha1.RetiringKey{KeyID: keyID, UserID: old.userID, ServiceAccount: old.account, RevokeAfter: end}
 	})
+}
+
+// retireAs writes down which key is to be revoked, and when. Who had a copy of
+// it is known by its ID from now on.
+func retireAs(s *v1alpha1.ServerCredentialsStatus, old *credential, keyID int64, end metav1.Time) {
+	if old.keyID == 0 {
+		s.Exposed = identified(s.Exposed, keyID)
+	}
+	if s.Retiring == nil || s.Retiring.KeyID != keyID {
+		s.Retiring = &v1alpha1.RetiringKey{KeyID: keyID, UserID: old.userID, ServiceAccount: old.account, RevokeAfter: end}
+	}
 }
 
 // retiredID is the ID of a key that is exchanged; 0 when it is not to be

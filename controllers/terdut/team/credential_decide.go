@@ -95,6 +95,13 @@ func decide(f keyFacts) step {
 		return makeSecret
 	case f.account == nil:
 		return decideCreate(f)
+	}
+	return decideKept(f)
+}
+
+// decideKept looks at an account that there is.
+func decideKept(f keyFacts) step {
+	switch {
 	case f.unacknowledged():
 		return acknowledge
 	case !f.agrees():

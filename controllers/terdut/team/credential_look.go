@@ -57,11 +57,18 @@ func (p *keyPass) look(ctx context.Context, read func(context.Context) (*corev1.
 	if !p.wanted && f.record == nil && !ours {
 		return nil // there is nothing to ask about
 	}
-	if p.facts.account, err = p.account(ctx, f.name); err != nil {
+	return p.lookForAccounts(ctx)
+}
+
+// lookForAccounts asks the server for the account of the team, and for that of
+// a record with another name.
+func (p *keyPass) lookForAccounts(ctx context.Context) (err error) {
+	f := &p.facts
+	if f.account, err = p.account(ctx, f.name); err != nil {
 		return err
 	}
-	if p.facts.account == nil {
-		if p.facts.account, err = p.unseen(ctx); err != nil {
+	if f.account == nil {
+		if f.account, err = p.unseen(ctx); err != nil {
 			return err
 		}
 	}
@@ -70,7 +77,7 @@ func (p *keyPass) look(ctx context.Context, read func(context.Context) (*corev1.
 	}
 	former, err := p.account(ctx, f.record.Account)
 	if err == nil && former != nil && former.teamID == f.teamID {
-		p.facts.former = former // whoever holds the team holds its accounts
+		f.former = former // whoever holds the team holds its accounts
 	}
 	return err
 }
