@@ -104,7 +104,8 @@ var _ = Describe("consent", func() {
 		remove(ctx, a.team)
 		eventuallyGone(ctx, a.team)
 		Expect(i.peer.Teams()).To(BeEmpty())
-		Expect(i.peer.Calls("POST", "DELETE")).To(HaveLen(3))
+		// Among them the account of the team's own key.
+		Expect(i.peer.Calls("POST", "DELETE")).To(HaveLen(4))
 		Expect(i.peer.Calls("PUT")).To(HaveLen(1))
 	})
 })

@@ -55,8 +55,11 @@ var _ = Describe("what is created", func() {
 				HaveField("ServerNamespace", i.platform), HaveField("ServerName", "terdut"), HaveField("ServerUID", i.server.UID),
 				HaveField("Adopted", false),
 			)), "%T", s.owner)
-			Expect(s.status.Conditions).To(HaveExactElements(
-				HaveField("Type", "Ready"), HaveField("Type", "ReferencesResolved"), HaveField("Type", "Synced")))
+			types := []any{HaveField("Type", "Ready"), HaveField("Type", "ReferencesResolved"), HaveField("Type", "Synced")}
+			if s.owner == metav1.Object(a.team) {
+				types = append(types, HaveField("Type", "CredentialsReady"))
+			}
+			Expect(s.status.Conditions).To(HaveExactElements(types...))
 		}
 		Expect(a.team.Status.TeamID).To(Equal(team.ID))
 		Expect(a.deadman.Status.SwitchID).To(Equal(switches[0].ID))
