@@ -2,6 +2,26 @@ package cel_test
 
 import "strings"
 
+// graceGroups try every span of time that may be 0.
+func graceGroups() []group {
+	const says = "0s or longer"
+	var groups []group
+	for _, r := range celRules() {
+		if !strings.Contains(r.message, says) {
+			continue
+		}
+		g := group{kind: r.kind, path: r.path, says: says}
+		for _, value := range []string{"0s", "0h0m0s", "5m", "1h30m", "1ms", "99999h"} {
+			g.pass = append(g.pass, create(set(r.path, value)))
+		}
+		for _, value := range []string{"-1s", "0", "", " ", "1d", "5 m", "5m\n", "infinity", "100000h"} {
+			g.fail = append(g.fail, create(set(r.path, value)))
+		}
+		groups = append(groups, g)
+	}
+	return groups
+}
+
 // durationGroups try every duration of every kind with the same values. The list of places is read from the schema, by
 // the message that all durations share.
 func durationGroups() []group {
