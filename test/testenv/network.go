@@ -7,6 +7,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"syscall"
+	"time"
 
 	"git.ryuvia.com/niklas/terdut-operator/test/refserver"
 )
@@ -22,10 +23,54 @@ type Network struct {
 type Peer struct {
 	*refserver.Server
 	down atomic.Bool
+
+	mu sync.Mutex
+	// dials, dialing and atOnce count connections to a peer that is down: all
+	// since the last ResetDials, those of this moment, and the most at once.
+	dials, dialing, atOnce int
 }
+
+// dialTime is how long a connection takes to be refused.
+const dialTime = 20 * time.Millisecond
 
 // Down makes the peer refuse connections, or ends that.
 func (p *Peer) Down(down bool) { p.down.Store(down) }
+
+// Dials are how many connections were tried while the peer was down since the
+// last ResetDials, and how many of them at once.
+func (p *Peer) Dials() (all, atOnce int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.dials, p.atOnce
+}
+
+// ResetDials forgets the connections so far.
+func (p *Peer) ResetDials() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.dials, p.atOnce = 0, p.dialing
+}
+
+// refuse refuses a connection.
+func (p *Peer) refuse(req *http.Request) error {
+	count := func(n int) {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.dialing += n
+		p.dials += max(n, 0)
+		p.atOnce = max(p.atOnce, p.dialing)
+	}
+	count(1)
+	defer count(-1)
+	timer := time.NewTimer(dialTime)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return &net.OpError{Op: "dial", Net: "tcp", Err: syscall.ECONNREFUSED}
+	case <-req.Context().Done():
+		return req.Context().Err()
+	}
+}
 
 // Writes counts the requests since the last ResetRequests that can change
 // something on the server, whatever became of them.
@@ -80,7 +125,7 @@ func (n *Network) RoundTrip(req *http.Request) (*http.Response, error) {
 	case peer == nil:
 		return nil, &net.OpError{Op: "dial", Net: "tcp", Err: &net.DNSError{Err: "no such host", Name: host, IsNotFound: true}}
 	case peer.down.Load():
-		return nil, &net.OpError{Op: "dial", Net: "tcp", Err: syscall.ECONNREFUSED}
+		return nil, peer.refuse(req)
 	}
 	return peer.Transport().RoundTrip(req)
 }
