@@ -33,11 +33,14 @@ func (r *Reconciler) retract(ctx context.Context, server *v1alpha1.TerdutServer,
 	if err != nil {
 		return err
 	}
-	live, err := r.liveKeys(ctx, server)
+	if err = r.stillThere(ctx, server, wanted, found); err != nil {
+		return err
+	}
+	current, err := r.currentKey(ctx, server)
 	if err != nil {
 		return err
 	}
-	change := exposures(server, wanted, found, live)
+	change := exposures(server, wanted, found, current)
 	if err = r.record(ctx, server, change.apply); err != nil {
 		return err
 	}
@@ -69,24 +72,35 @@ func (r *Reconciler) removeMirror(ctx context.Context, mirror *corev1.Secret) er
 	return nil
 }
 
-// keys are the IDs of the keys that are valid now, as far as they are known.
-type keys struct {
-	// current is the key in use; 0 when its ID is not known.
-	current, retiring int64
+// stillThere looks at the copies that are to go as they are now: one that the
+// cache shows and that has gone would be taken away, and its key exchanged,
+// twice.
+func (r *Reconciler) stillThere(ctx context.Context, server *v1alpha1.TerdutServer, wanted []string, found map[string]*corev1.Secret) error {
+	for namespace, cached := range found {
+		if slices.Contains(wanted, namespace) {
+			continue
+		}
+		live, err := r.Engine.ReadSecret(ctx, namespace, cached.Name)
+		if err != nil {
+			return err
+		}
+		if live == nil || !isMirror(live, server) {
+			delete(found, namespace)
+			continue
+		}
+		found[namespace] = live
+	}
+	return nil
 }
 
-func (k keys) valid(id int64) bool { return id == 0 || id == k.current || id == k.retiring }
-
-func (r *Reconciler) liveKeys(ctx context.Context, server *v1alpha1.TerdutServer) (keys, error) {
+// currentKey is the ID of the key in use; 0 when it is not known. What stands on
+// a copy is not asked: a tenant may have written it.
+func (r *Reconciler) currentKey(ctx context.Context, server *v1alpha1.TerdutServer) (int64, error) {
+	if last := r.memory.accepted(server); last.key != "" {
+		return last.keyID, nil
+	}
 	main, err := r.cached(ctx, types.NamespacedName{Namespace: server.Namespace, Name: v1alpha1.CredentialsSecretName(server.Name)})
-	if err != nil {
-		return keys{}, err
-	}
-	live := keys{current: credentialOf(main).keyID}
-	if retiring := retiringKey(server); retiring != nil {
-		live.retiring = retiring.KeyID
-	}
-	return live, nil
+	return credentialOf(main).keyID, err
 }
 
 // exposure is what changes in the status when copies go.
@@ -99,29 +113,25 @@ type exposure struct {
 // exposures tells who loses a copy, and what is exposed then. It is pure. A
 // copy that is not there any more although the status names it counts as well:
 // it went with its namespace, or somebody deleted it.
-func exposures(server *v1alpha1.TerdutServer, wanted []string, found map[string]*corev1.Secret, live keys) exposure {
+func exposures(server *v1alpha1.TerdutServer, wanted []string, found map[string]*corev1.Secret, current int64) exposure {
 	var e exposure
-	lost := map[string]int64{}
+	had := slices.Collect(maps.Keys(found))
 	if known := server.Status.Credentials; known != nil {
 		for _, x := range known.Exposed {
 			if !slices.Contains(wanted, x.Namespace) { // who is to have the key may know it
 				e.exposed = append(e.exposed, x)
 			}
 		}
-		for _, namespace := range known.MirrorNamespaces {
-			lost[namespace] = live.current
-		}
+		had = append(had, known.MirrorNamespaces...)
 	}
-	for namespace, mirror := range found {
-		lost[namespace] = credentialOf(mirror).keyID
-	}
-	for _, namespace := range slices.Sorted(maps.Keys(lost)) {
+	slices.Sort(had)
+	for _, namespace := range slices.Compact(had) {
 		if slices.Contains(wanted, namespace) {
 			continue
 		}
 		e.gone = append(e.gone, namespace)
-		x := v1alpha1.ExposedKey{Namespace: namespace, KeyID: lost[namespace]}
-		if live.valid(x.KeyID) && !slices.Contains(e.exposed, x) && len(e.exposed) < maxExposed {
+		x := v1alpha1.ExposedKey{Namespace: namespace, KeyID: current}
+		if !slices.Contains(e.exposed, x) && len(e.exposed) < maxExposed {
 			e.exposed = append(e.exposed, x)
 		}
 	}
