@@ -43,7 +43,7 @@ func main() {
 func parse() settings {
 	var s settings
 	flag.DurationVar(&s.resync, "resync", 10*time.Minute,
-		"time between two looks at a settled object; drift on a server is repaired within it")
+		"time between two looks at a settled object; drift on a server is repaired within two of them")
 	flag.Float64Var(&s.limits.QPS, "server-qps", 50, "requests a second that one terdut-server gets in the long run")
 	flag.IntVar(&s.limits.Burst, "server-burst", 100, "requests that one terdut-server gets at once after a quiet time")
 	flag.IntVar(&s.limits.Failures, "server-failures", 3,
