@@ -76,7 +76,7 @@ func container(in *Inputs) *corev1ac.ContainerApplyConfiguration {
 		WithEnv(extraEnv(pod)...).
 		WithPorts(corev1ac.ContainerPort().WithName(portName).WithContainerPort(port(&in.Spec))).
 		WithReadinessProbe(health().WithPeriodSeconds(5)).
-		WithLivenessProbe(health().WithPeriodSeconds(20).WithFailureThreshold(6).WithTimeoutSeconds(5)).
+		WithLivenessProbe(alive().WithPeriodSeconds(20).WithFailureThreshold(6).WithTimeoutSeconds(5)).
 		WithVolumeMounts(corev1ac.VolumeMount().WithName(scratchName).WithMountPath(scratchMount)).
 		WithVolumeMounts(databaseMounts(in)...).
 		WithVolumeMounts(extraMounts(pod)...)
@@ -90,6 +90,13 @@ func container(in *Inputs) *corev1ac.ContainerApplyConfiguration {
 		c.WithResources(wanted)
 	}
 	return c
+}
+
+// alive asks only whether the process still listens. A server may call itself
+// unhealthy while its database is away; restarting it then would add the pause
+// of a crash loop to every outage.
+func alive() *corev1ac.ProbeApplyConfiguration {
+	return corev1ac.Probe().WithTCPSocket(corev1ac.TCPSocketAction().WithPort(intstr.FromString(portName)))
 }
 
 func health() *corev1ac.ProbeApplyConfiguration {
