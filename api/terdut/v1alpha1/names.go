@@ -47,6 +47,9 @@ const (
 	// AnnotationKeySource says where a key comes from: Bootstrap, Minted or
 	// Provided. A provided one is never revoked.
 	AnnotationKeySource = "terdut.ryuvia.com/key-source"
+	// AnnotationKeyOrigin says where the first of a row of exchanged keys came
+	// from: Bootstrap or Provided.
+	AnnotationKeyOrigin = "terdut.ryuvia.com/key-origin"
 	// AnnotationKeyIssued is when a key was obtained (RFC 3339).
 	AnnotationKeyIssued = "terdut.ryuvia.com/key-issued-at"
 

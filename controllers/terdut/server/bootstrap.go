@@ -74,7 +74,7 @@ func (r *Reconciler) climb(ctx context.Context, server *v1alpha1.TerdutServer) (
 		return unanswered(server, err)
 	}
 	if current != nil {
-		return r.settle(ctx, server, p, current, reasonBefore(server))
+		return r.settle(ctx, server, p, current, reasonBefore(server, current))
 	}
 	if err = r.abandon(ctx, p); err != nil {
 		return nil, err
@@ -131,7 +131,7 @@ func unanswered(server *v1alpha1.TerdutServer, err error) (*Identity, error) {
 	if !ended || !meta.IsStatusConditionTrue(server.Status.Conditions, v1alpha1.ConditionBootstrapped) {
 		return nil, err
 	}
-	return &Identity{Reason: reasonBefore(server)}, ending.On(v1alpha1.ConditionAvailable)
+	return &Identity{Reason: reasonBefore(server, &credential{})}, ending.On(v1alpha1.ConditionAvailable)
 }
 
 // accepts asks the server whether it accepts a key: it answers 200 with JSON.
@@ -243,7 +243,7 @@ func (r *Reconciler) ask(ctx context.Context, server *v1alpha1.TerdutServer, cho
 		return err
 	}
 	got = &answer{server: server.DeepCopy(), credential: credential{
-		key: result.Key, userID: result.User.ID, source: sourceBootstrap, issued: r.Now(),
+		key: result.Key, userID: result.User.ID, source: sourceBootstrap, origin: sourceBootstrap, issued: r.Now(),
 	}}
 	r.learnChosen(server, chosen, result.Key)
 	return nil

@@ -60,7 +60,7 @@ func (r *Reconciler) known(ctx context.Context, server *v1alpha1.TerdutServer, s
 	case !serving && same:
 		return &Identity{Reason: last.reason, Note: last.note}, nil
 	case !serving && meta.IsStatusConditionTrue(server.Status.Conditions, v1alpha1.ConditionBootstrapped):
-		return &Identity{Reason: reasonBefore(server)}, nil
+		return &Identity{Reason: reasonBefore(server, &last.credential)}, nil
 	case !serving, !same, moved, going(main):
 		return nil, nil
 	}
@@ -151,10 +151,13 @@ func (r *Reconciler) keep(ctx context.Context, server *v1alpha1.TerdutServer, p 
 }
 
 // reasonBefore is how the operator came to its key, as far as that was told.
-func reasonBefore(server *v1alpha1.TerdutServer) string {
+func reasonBefore(server *v1alpha1.TerdutServer, c *credential) string {
 	before := meta.FindStatusCondition(server.Status.Conditions, v1alpha1.ConditionBootstrapped)
 	if before != nil && before.Status == metav1.ConditionTrue {
 		return before.Reason
+	}
+	if c.origin == sourceProvided {
+		return v1alpha1.ReasonAdminKeyProvided
 	}
 	return v1alpha1.ReasonBootstrapped
 }

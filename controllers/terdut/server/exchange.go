@@ -56,7 +56,7 @@ func (r *Reconciler) exchange(ctx context.Context, server *v1alpha1.TerdutServer
 		Reason:  v1alpha1.EventRotated,
 		Message: fmt.Sprintf("exchanged the operator's key: Secret %q holds a new one", p.main.Name),
 	})
-	r.accepted(server, p.main, c, reasonBefore(server), "")
+	r.accepted(server, p.main, c, reasonBefore(server, c), "")
 	if api, err = r.open(ctx, server, c.key); err != nil {
 		return err
 	}
@@ -184,7 +184,7 @@ func (r *Reconciler) mint(ctx context.Context, server *v1alpha1.TerdutServer, ap
 			return nil, err
 		}
 	}
-	draft := r.draft(server, *to)
+	draft := r.draft(server, *to, c)
 	if err = r.writeNext(ctx, server, p, &draft); err != nil {
 		return nil, err
 	}
@@ -200,9 +200,9 @@ func (r *Reconciler) mint(ctx context.Context, server *v1alpha1.TerdutServer, ap
 }
 
 // draft is a key that is about to be made.
-func (r *Reconciler) draft(server *v1alpha1.TerdutServer, to holder) credential {
+func (r *Reconciler) draft(server *v1alpha1.TerdutServer, to holder, before *credential) credential {
 	draft := credential{
-		key: r.chooseKey(server), userID: to.id, account: to.account, source: sourceMinted, issued: r.Now().Truncate(time.Second),
+		key: r.chooseKey(server), userID: to.id, account: to.account, source: sourceMinted, origin: before.origin, issued: r.Now().Truncate(time.Second),
 		name: accountName(server) + ":" + randomHex(4),
 	}
 	if to.account && to.id == 0 {

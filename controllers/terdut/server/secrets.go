@@ -39,6 +39,8 @@ type credential struct {
 	// name that the key was minted under; empty when the server chose one.
 	name   string
 	source string
+	// origin is the source of the first key, which this one has come from.
+	origin string
 	issued time.Time
 }
 
@@ -57,6 +59,7 @@ func (c *credential) intent(server *v1alpha1.TerdutServer, name string, more map
 		v1alpha1.AnnotationUserID:    id(c.userID),
 		v1alpha1.AnnotationKeyName:   c.name,
 		v1alpha1.AnnotationKeySource: c.source,
+		v1alpha1.AnnotationKeyOrigin: c.origin,
 	} {
 		if value != "" {
 			annotations[of] = value
@@ -107,6 +110,7 @@ func credentialOf(secret *corev1.Secret) credential {
 		account: secret.Annotations[v1alpha1.AnnotationServiceAccount] == "true",
 		name:    secret.Annotations[v1alpha1.AnnotationKeyName],
 		source:  secret.Annotations[v1alpha1.AnnotationKeySource],
+		origin:  secret.Annotations[v1alpha1.AnnotationKeyOrigin],
 		issued:  secret.CreationTimestamp.Time,
 	}
 	if at, err := time.Parse(time.RFC3339, secret.Annotations[v1alpha1.AnnotationKeyIssued]); err == nil {
@@ -257,6 +261,9 @@ func (r *Reconciler) cached(ctx context.Context, name types.NamespacedName) (*co
 func (c credential) of(server *v1alpha1.TerdutServer, me *terdutapi.User) *credential {
 	if c.source == "" {
 		c.source = sourceProvided
+	}
+	if c.origin == "" && c.source != sourceMinted {
+		c.origin = c.source
 	}
 	if me == nil {
 		return &c
