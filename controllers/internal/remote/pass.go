@@ -51,6 +51,11 @@ func (p *pass[T, A, D]) run(ctx context.Context, decide func(facts) step) error 
 	if err := p.list(ctx, Fresh); err != nil {
 		return err
 	}
+	return p.act(ctx, decide)
+}
+
+// act decides on a fresh list and acts.
+func (p *pass[T, A, D]) act(ctx context.Context, decide func(facts) step) error {
 	conflicts := 0
 	for range maxSteps {
 		f, err := p.facts(ctx)

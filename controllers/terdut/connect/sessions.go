@@ -18,12 +18,10 @@ import (
 	"net/url"
 	"strconv"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -70,27 +68,6 @@ type Sessions struct {
 
 	mu   sync.Mutex
 	open map[types.UID]*session
-}
-
-// session is the access to one server. The key is read anew for each request.
-type session struct {
-	base string
-	ca   v1alpha1.SecretKeyRef
-	http *http.Client
-	key  atomic.Pointer[string]
-	api  *terdutapi.Client
-
-	limits Limits
-	gate   *gate
-	tokens *tokens
-	teams  shared[terdutapi.Team]
-	users  shared[terdutapi.User]
-	// life ends with the session.
-	life context.Context
-	end  context.CancelFunc
-
-	mu     sync.Mutex
-	byTeam map[int64]*lists
 }
 
 // New makes an empty set of sessions.
@@ -218,28 +195,6 @@ func (s *Sessions) dial(ctx context.Context, server *v1alpha1.TerdutServer, base
 		return nil, err
 	}
 	return one, nil
-}
-
-// equip gives a session what keeps its load in bounds.
-func (s *Sessions) equip(one *session, server *v1alpha1.TerdutServer) {
-	about := &v1alpha1.TerdutServer{ObjectMeta: metav1.ObjectMeta{Namespace: server.Namespace, Name: server.Name, UID: server.UID}}
-	one.limits, one.byTeam = s.options.Limits, map[int64]*lists{}
-	one.tokens = newTokens(one.limits.QPS, one.limits.Burst, s.options.Clock)
-	one.gate = &gate{limits: one.limits, now: s.options.Clock, shut: func() { go s.probe(one, about) }}
-	serve(one, &one.teams, true, func(ctx context.Context) ([]terdutapi.Team, error) {
-		teams, err := one.api.ListTeams(ctx)
-		if err == nil {
-			one.forgetOthers(teams)
-		}
-		return teams, err
-	})
-	serve(one, &one.users, true, func(ctx context.Context) ([]terdutapi.User, error) { return one.api.ListUsers(ctx) })
-}
-
-// close ends what a session does by itself.
-func (one *session) close() {
-	one.end()
-	one.http.CloseIdleConnections()
 }
 
 // roots reads the certificate authority that a server's certificate is checked

@@ -28,12 +28,7 @@ func arrivals(t *testing.T, bucket *tokens, c *clock, passes []string) []string 
 		if tries > 1_000_000 {
 			t.Fatalf("%d passes are never served", len(due))
 		}
-		next := -1
-		for i, at := range due {
-			if next < 0 || at.Before(due[next]) || at.Equal(due[next]) && i < next {
-				next = i
-			}
-		}
+		next := earliest(due)
 		if at := due[next]; at.After(c.at) {
 			c.at = at
 		}
@@ -49,6 +44,18 @@ func arrivals(t *testing.T, bucket *tokens, c *clock, passes []string) []string 
 		due[next] = c.at.Add(wait)
 	}
 	return served
+}
+
+// earliest is the pass that is due first; of several the one with the lowest
+// number.
+func earliest(due map[int]time.Time) int {
+	next := -1
+	for i, at := range due {
+		if next < 0 || at.Before(due[next]) || at.Equal(due[next]) && i < next {
+			next = i
+		}
+	}
+	return next
 }
 
 func TestTokensKeepTheRate(t *testing.T) {
