@@ -90,7 +90,8 @@ type TerdutServerSpec struct {
 	// has bootstrapped.
 	// +optional
 	Bootstrap *ServerBootstrap `json:"bootstrap,omitempty"`
-	// credentials says how the operator keeps its own key.
+	// credentials says how the operator keeps its own key, and what the
+	// namespaces of teams get.
 	// +optional
 	Credentials *ServerCredentials `json:"credentials,omitempty"`
 	// allowedTeams is the consent to TerdutTeams of other namespaces. Teams of

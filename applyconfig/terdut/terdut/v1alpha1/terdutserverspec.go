@@ -46,7 +46,8 @@ type TerdutServerSpecApplyConfiguration struct {
 	// bootstrap gives the operator an identity on a server that somebody else
 	// has bootstrapped.
 	Bootstrap *ServerBootstrapApplyConfiguration `json:"bootstrap,omitempty"`
-	// credentials says how the operator keeps its own key.
+	// credentials says how the operator keeps its own key, and what the
+	// namespaces of teams get.
 	Credentials *ServerCredentialsApplyConfiguration `json:"credentials,omitempty"`
 	// allowedTeams is the consent to TerdutTeams of other namespaces. Teams of
 	// the server's own namespace never need it.
