@@ -56,7 +56,8 @@ func (r *Reconciler) mirroringServersOfNamespace(ctx context.Context, object cli
 	}
 	teams := &v1alpha1.TerdutTeamList{}
 	if err := r.Client.List(ctx, teams, client.InNamespace(namespace.Name)); err != nil {
-		logf.FromContext(ctx).Error(err, "find the servers that a Namespace concerns")
+		// A namespace that is not watched has no team that counts.
+		logf.FromContext(ctx).V(1).Info("no teams of a Namespace in the cache", "namespace", namespace.Name, "cause", err.Error())
 		return nil
 	}
 	var requests []reconcile.Request
