@@ -52,12 +52,13 @@ func (one *session) rest(pause time.Duration) bool {
 func (one *session) answers() bool {
 	ctx, cancel := context.WithTimeout(one.life, callTimeout)
 	defer cancel()
-	if err := one.api.Health(ctx); err != nil {
-		_ = one.gate.observe(err, true) // what is wrong now is what is told
-		return false
+	// A server that has no such route, or does not accept the key, is there.
+	err := one.api.Health(ctx)
+	if !counts(err, true) {
+		_, err = one.api.ListTeams(ctx)
 	}
-	if _, err := one.api.ListTeams(ctx); counts(err, true) {
-		_ = one.gate.observe(err, true)
+	if counts(err, true) {
+		_ = one.gate.observe(err, true) // what is wrong now is what is told
 		return false
 	}
 	one.forgetAll()

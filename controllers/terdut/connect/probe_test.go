@@ -146,3 +146,30 @@ func TestOutage(t *testing.T) {
 		t.Errorf("the sessions outlive the manager: %v", err)
 	}
 }
+
+// TestWhatIsBack: a server is back when it answers, not when it agrees.
+func TestWhatIsBack(t *testing.T) {
+	for name, c := range map[string]struct {
+		health, list http.RoundTripper
+		back         bool
+	}{
+		"healthy":             {answer(200, "text/plain", "ok"), answer(200, "application/json", "[]"), true},
+		"without a health":    {answer(404, "text/plain", "404 page not found"), answer(200, "application/json", "[]"), true},
+		"with another key":    {answer(200, "text/plain", "ok"), said(401, "unauthorized"), true},
+		"not healthy":         {said(503, "database"), answer(200, "application/json", "[]"), false},
+		"without its lists":   {answer(200, "text/plain", "ok"), said(500, "internal"), false},
+		"behind a dead proxy": {answer(502, "text/html", "<html>"), answer(502, "text/html", "<html>"), false},
+		"gone":                {refusing(), refusing(), false},
+	} {
+		one := testSession(t, newClock(), wire(func(r *http.Request) (*http.Response, error) {
+			if r.URL.Path == "/healthz" {
+				return c.health.RoundTrip(r)
+			}
+			return c.list.RoundTrip(r)
+		}))
+		one.gate.closed = true
+		if back := one.answers(); back != c.back || one.gate.closed == c.back {
+			t.Errorf("a server that is %s: back is %v", name, back)
+		}
+	}
+}
