@@ -11,7 +11,7 @@ import (
 
 // groups are the tables of all kinds.
 func groups() []group {
-	return slices.Concat(serverGroups(), podGroups(), databaseGroups(), dsnGroups(), remoteGroups(), durationGroups(), graceGroups())
+	return slices.Concat(serverGroups(), podGroups(), databaseGroups(), dsnGroups(), remoteGroups(), durationGroups(), graceGroups(), externalGroups())
 }
 
 var _ = Describe("CEL rules", func() {
