@@ -168,18 +168,17 @@ func total(writes map[string]int) int {
 func heap() int {
 	var m runtime.MemStats
 	for range 3 {
-		runtime.GC() //nolint:revive // what is measured is what is left
+		runtime.GC()
 	}
 	runtime.ReadMemStats(&m)
 	return int(m.HeapAlloc) //nolint:gosec // far below the limit
 }
 
-// listTimes are when the list of teams was asked for, since the last
-// ResetRequests.
-func (w *world) listTimes() []time.Time {
+// times are when a path was read, since the last ResetRequests.
+func (w *world) times(path string) []time.Time {
 	var out []time.Time
 	for _, r := range w.peer.Requests() {
-		if r.Method == "GET" && r.Path == "/api/teams" {
+		if r.Method == "GET" && r.Path == path {
 			out = append(out, r.At)
 		}
 	}
