@@ -75,6 +75,7 @@ var _ = Describe("Mirrored", func() {
 		Expect(i.peer.Teams()).To(HaveLen(2))
 		Eventually(func() string { return i.operatorKey(ctx) }).ShouldNot(Equal(old))
 		i.hasMirror(ctx, second)
+		eventuallyTold(ctx, i.server, v1alpha1.ConditionCredentialsExposed, "True MirrorRemoved")
 		// The old key is valid for an hour yet, and so the exposure stays.
 		Consistently(told(ctx, i.server, v1alpha1.ConditionCredentialsExposed), 2*resync).Should(Equal("True MirrorRemoved"))
 		Expect(message(i.server, v1alpha1.ConditionCredentialsExposed)).To(And(ContainSubstring(i.tenant), Not(ContainSubstring(second))))
