@@ -67,82 +67,110 @@ func hear(t *testing.T, heard <-chan event.GenericEvent, what string) {
 	}
 }
 
-// TestOutage plays a whole one: it is the server's news at once and everybody's
-// after two minutes; one probe at a time is sent; a server that answers its
-// health check and nothing else is not back; and when it is, everybody is woken
-// and nothing of before is believed.
-func TestOutage(t *testing.T) {
-	var ahead atomic.Int64
-	h := &host{}
-	s := New(Options{
-		Transport: h, Reader: credentials{}, Limits: Limits{ProbePause: 20 * time.Millisecond},
-		Clock: func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) },
-	})
-	changes, wakes := s.Changes(), s.Wakes()
-	server := &v1alpha1.TerdutServer{ObjectMeta: metav1.ObjectMeta{Namespace: "platform", Name: "terdut", UID: "uid"}}
-	server.Status.OperatorCredentialsSecretRef = &v1alpha1.LocalRef{Name: "key"}
-	ctx := context.Background()
+// play is a server and the sessions with it.
+type play struct {
+	*host
+	s      *Sessions
+	server *v1alpha1.TerdutServer
+	ahead  atomic.Int64
+}
 
-	h.up.Store(true)
-	h.healthy.Store(true)
-	turn, err := s.For(ctx, server, "n")
+func newPlay() *play {
+	p := &play{host: &host{}}
+	p.s = New(Options{
+		Transport: p.host, Reader: credentials{}, Limits: Limits{ProbePause: 20 * time.Millisecond},
+		Clock: func() time.Time { return time.Now().Add(time.Duration(p.ahead.Load())) },
+	})
+	p.server = &v1alpha1.TerdutServer{ObjectMeta: metav1.ObjectMeta{Namespace: "platform", Name: "terdut", UID: "uid"}}
+	p.server.Status.OperatorCredentialsSecretRef = &v1alpha1.LocalRef{Name: "key"}
+	return p
+}
+
+// glance looks at the snapshot of the teams and counts the requests for it.
+func (p *play) glance(t *testing.T) int64 {
+	t.Helper()
+	begin := p.sent.Load()
+	turn, err := p.s.For(context.Background(), p.server, "n")
+	if err == nil {
+		_, err = turn.Teams(context.Background(), remote.Snapshot)
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err = turn.Teams(ctx, remote.Snapshot); err != nil {
-		t.Fatal(err)
-	}
+	return p.sent.Load() - begin
+}
 
-	h.up.Store(false)
+// crowd lets many passes write at once.
+func (p *play) crowd() {
 	var passes sync.WaitGroup
 	for range 50 {
 		passes.Go(func() {
 			for range 20 {
-				if own, err := s.For(ctx, server, "n"); err == nil {
-					_, _ = own.CreateTeam(ctx, "a")
+				if own, err := p.s.For(context.Background(), p.server, "n"); err == nil {
+					_, _ = own.CreateTeam(context.Background(), "a")
 				}
 			}
 		})
 	}
 	passes.Wait()
-	hear(t, changes, "the outage begins")
-	if !s.Silent(server.UID) {
-		t.Error("not silent")
-	}
-	h.most.Store(0)
-	for begin := h.sent.Load(); h.sent.Load() < begin+5; {
-		if _, err = s.For(ctx, server, "n"); err == nil {
-			t.Fatal("a pass is let through")
-		}
-	}
-	ahead.Store(int64(2 * time.Minute))
-	hear(t, wakes, "the outage is told")
+}
 
-	h.healthy.Store(false)
-	h.up.Store(true)
-	for begin := h.sent.Load(); h.sent.Load() < begin+6; {
-		if !s.Silent(server.UID) {
-			t.Fatal("a server that cannot list its teams counts as back")
+// staysShut watches a few probes, while nothing else may pass.
+func (p *play) staysShut(t *testing.T, why string) {
+	t.Helper()
+	p.most.Store(0)
+	for begin := p.sent.Load(); p.sent.Load() < begin+6; {
+		if _, err := p.s.For(context.Background(), p.server, "n"); err == nil || !p.s.Silent(p.server.UID) {
+			t.Fatalf("%s: a pass is let through", why)
 		}
 	}
-	if most := h.most.Load(); most != 1 {
-		t.Errorf("%d probes at once", most)
+	if most := p.most.Load(); most != 1 {
+		t.Errorf("%s: %d probes at once", why, most)
 	}
-	h.healthy.Store(true)
+}
+
+// TestOutage plays a whole one: it is the server's news at once and everybody's
+// after two minutes; one probe at a time is sent; a server that answers its
+// health check and nothing else is not back; and when it is, everybody is woken
+// and nothing of before is believed.
+func TestOutage(t *testing.T) {
+	p := newPlay()
+	changes, wakes := p.s.Changes(), p.s.Wakes()
+	p.up.Store(true)
+	p.healthy.Store(true)
+	p.glance(t)
+
+	p.up.Store(false)
+	p.crowd()
+	hear(t, changes, "the outage begins")
+	p.staysShut(t, "down")
+	p.ahead.Store(int64(2 * time.Minute))
+	hear(t, wakes, "the outage is told")
+	p.healthy.Store(false)
+	p.up.Store(true)
+	p.staysShut(t, "up, and cannot list its teams")
+
+	p.healthy.Store(true)
 	hear(t, changes, "the outage is over, to the server")
 	hear(t, wakes, "the outage is over, to all")
-	begin := h.sent.Load()
-	if turn, err = s.For(ctx, server, "n"); err != nil {
-		t.Fatal(err)
+	if requests := p.glance(t); requests != 1 {
+		t.Errorf("a snapshot from before the outage is believed: %d requests", requests)
 	}
-	if _, err = turn.Teams(ctx, remote.Snapshot); err != nil || h.sent.Load() != begin+1 {
-		t.Errorf("a snapshot from before the outage is believed: %v", err)
+	if requests := p.glance(t); requests != 0 {
+		t.Errorf("%d requests for a snapshot that is there", requests)
 	}
+}
 
-	life := s.open[server.UID].life
-	ended, end := context.WithCancel(ctx)
+// TestEnd: no session outlives the manager.
+func TestEnd(t *testing.T) {
+	p := newPlay()
+	p.up.Store(true)
+	p.healthy.Store(true)
+	p.glance(t)
+	life := p.s.open[p.server.UID].life
+	ended, end := context.WithCancel(context.Background())
 	end()
-	if err = s.Start(ended); err != nil || life.Err() == nil || len(s.open) != 0 {
+	if err := p.s.Start(ended); err != nil || life.Err() == nil || len(p.s.open) != 0 {
 		t.Errorf("the sessions outlive the manager: %v", err)
 	}
 }
