@@ -1,19 +1,32 @@
 package v1alpha1
 
-// Condition types. Each is positive: True is good, save the last five, which
+// Condition types. Each is positive: True is good, save the last seven, which
 // are present only while they are True.
+//
+// The lists name every reason that a condition may have. "Those of a call" are
+// what a call to the server may end with:
+//
+//	False:   RequestRefused, NameConflict, Invalid, AddressRefused,
+//	         RedirectRefused, CertificateRejected
+//	Unknown: ServerUnreachable, CredentialRejected, RouteMissing,
+//	         UnexpectedAnswer, RateLimited
 const (
 	// ConditionReady is computed from the other conditions of the kind, in the
 	// order in which its documentation names them: it takes status, reason and
 	// message of the first that is not True.
 	ConditionReady = "Ready"
 
-	// ConditionAvailable (TerdutServer): the Deployment runs as rendered.
+	// ConditionAvailable (TerdutServer): the Deployment runs as rendered; an
+	// external server answers.
 	//
 	//	True:    Available
-	//	False:   RolloutInProgress, NameConflict, PodNotReady, ApplyFailed,
-	//	         ImagePullFailed, PodConfigInvalid, CrashLooping, Unschedulable,
-	//	         QuotaExceeded, PodsRefused
+	//	False:   RolloutInProgress, PodNotReady, ImagePullFailed,
+	//	         PodConfigInvalid, CrashLooping, Unschedulable, QuotaExceeded,
+	//	         PodsRefused, NameConflict, ApplyFailed, SecretNotFound and
+	//	         SecretKeyMissing (of notify, oidc or external.caSecretRef), those
+	//	         of a call
+	//	Unknown: Progressing (an external server was not asked yet), those of a
+	//	         call (a server that had accepted the operator's key)
 	ConditionAvailable = "Available"
 	// ConditionDatabaseReady (TerdutServer): the database is named completely.
 	//
@@ -22,14 +35,18 @@ const (
 	//	         need not tell the two sorts of servers apart)
 	//	False:   SecretNotFound, SecretKeyMissing, CRDNotInstalled, ClusterNotFound,
 	//	         ClusterNotReady, DatabaseAmbiguous, DatabaseNotDeclared,
-	//	         DatabaseUserUnknown, NameConflict
+	//	         DatabaseUserUnknown, Invalid, NameConflict and ApplyFailed (of the
+	//	         Secret with the key of the HMACs)
+	//	Unknown: Progressing
 	ConditionDatabaseReady = "DatabaseReady"
 	// ConditionBootstrapped (TerdutServer): the operator has an accepted key.
 	//
 	//	True:    Bootstrapped, AdminKeyProvided, SharedIdentity
-	//	False:   WaitingForServer, ServerUnreachable, UnexpectedAnswer,
-	//	         AlreadyBootstrapped, BootstrapKeyLost, SecretNotFound,
-	//	         SecretKeyMissing, KeyNotUsable, KeyNotAccepted, NameConflict
+	//	False:   WaitingForServer, AlreadyBootstrapped, BootstrapKeyLost,
+	//	         SecretNotFound, SecretKeyMissing, KeyNotUsable, KeyNotAccepted,
+	//	         NameConflict, ApplyFailed, Progressing (the namespace is being
+	//	         deleted), those of a call
+	//	Unknown: those of a call
 	ConditionBootstrapped = "Bootstrapped"
 	// ConditionRouteReady (TerdutServer, while networking.gatewayListener is
 	// set): the Gateway routes hostname to the server.
@@ -44,15 +61,15 @@ const (
 	//
 	//	True:    Resolved
 	//	False:   RefNotPermitted, WaitingForServer, WaitingForTeam, UserNotFound,
-	//	         NameConflict (of the Secret to write)
+	//	         SecretNotFound and SecretKeyMissing (of external.caSecretRef),
+	//	         NameConflict and Progressing (of the Secret to write)
 	ConditionReferencesResolved = "ReferencesResolved"
 	// ConditionSynced (what lives on a server): the object on the server is as
 	// the spec asks.
 	//
 	//	True:    InSync
-	//	False:   NameConflict, KeyUnknown, WaitingForRule, RequestRefused, Invalid
-	//	Unknown: ServerUnreachable, CredentialRejected, RouteMissing,
-	//	         UnexpectedAnswer, RateLimited, Blocked (a reference is missing)
+	//	False:   KeyUnknown, WaitingForRule, those of a call
+	//	Unknown: Blocked (a reference is missing), those of a call
 	ConditionSynced = "Synced"
 
 	// ConditionCredentialsReady (TerdutTeam, while the mode of its server is
@@ -60,8 +77,9 @@ const (
 	// the server it counts for Ready only where the mode is asked for by name.
 	//
 	//	True:    KeyIssued
-	//	False:   ScopedUnavailable, NameConflict
-	//	Unknown: the reasons of Synced
+	//	False:   ScopedUnavailable, NameConflict and Progressing (of the Secret),
+	//	         those of a call
+	//	Unknown: those of a call
 	ConditionCredentialsReady = "CredentialsReady"
 	// ConditionCredentialsExposed (TerdutServer): namespaces that lost their
 	// copy of the operator's key may still know it. It is present only while it
@@ -88,7 +106,8 @@ const (
 	ConditionContested = "Contested"
 	// ConditionDegraded: a deletion cannot finish.
 	//
-	//	True:    DeletionBlocked, TeamsAttached, and the reasons of Synced
+	//	True:    TeamsAttached and DeletionBlocked (TerdutServer); those of
+	//	         ReferencesResolved and Synced (what lives on a server)
 	ConditionDegraded = "Degraded"
 	// ConditionReconciling: the operator is at work on a generation.
 	//
@@ -96,8 +115,11 @@ const (
 	ConditionReconciling = "Reconciling"
 	// ConditionStalled: a person has to do something.
 	//
-	//	True:    RefNotPermitted, NameConflict, AlreadyBootstrapped,
-	//	         BootstrapKeyLost, KeyNotUsable, Invalid, ...
+	//	True:    RefNotPermitted, NameConflict, KeyUnknown, Invalid,
+	//	         AlreadyBootstrapped, BootstrapKeyLost, KeyNotUsable,
+	//	         KeyNotAccepted, ScopedUnavailable, AddressRefused,
+	//	         RedirectRefused, CertificateRejected, ApplyFailed (a field that
+	//	         never changes)
 	ConditionStalled = "Stalled"
 )
 
