@@ -58,7 +58,7 @@ var targets = []error{
 func only(t *testing.T, err, want error) {
 	t.Helper()
 	for _, target := range targets {
-		if errors.Is(err, target) != (target == want) {
+		if errors.Is(err, target) != errors.Is(target, want) {
 			t.Errorf("error %v: errors.Is(%v) = %v", err, target, errors.Is(err, target))
 		}
 	}

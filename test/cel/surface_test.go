@@ -12,7 +12,7 @@ import (
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	terdutv1alpha1 "git.ryuvia.com/niklas/terdut-operator/api/terdut/v1alpha1"
+	v1alpha1 "git.ryuvia.com/niklas/terdut-operator/api/terdut/v1alpha1"
 )
 
 // What kubectl shows of a kind, and how it is typed.
@@ -28,7 +28,7 @@ var _ = Describe("Kinds", func() {
 	for _, surface := range surfaces {
 		It(surface.kind+" has its names, its category and a status of its own", func() {
 			found, err := discovery.NewDiscoveryClientForConfigOrDie(plane.Config).
-				ServerResourcesForGroupVersion(terdutv1alpha1.SchemeGroupVersion.String())
+				ServerResourcesForGroupVersion(v1alpha1.SchemeGroupVersion.String())
 			Expect(err).NotTo(HaveOccurred())
 			at := slices.IndexFunc(found.APIResources, func(r metav1.APIResource) bool { return r.Name == surface.plural })
 			Expect(at).NotTo(Equal(-1))
@@ -47,7 +47,7 @@ var _ = Describe("Kinds", func() {
 			DeferCleanup(func(ctx SpecContext) { Expect(cluster.Delete(ctx, object)).To(Succeed()) })
 
 			config := rest.CopyConfig(plane.Config)
-			config.GroupVersion = &terdutv1alpha1.SchemeGroupVersion
+			config.GroupVersion = &v1alpha1.SchemeGroupVersion
 			config.APIPath, config.NegotiatedSerializer = "/apis", scheme.Codecs.WithoutConversion()
 			rester, err := rest.RESTClientFor(config)
 			Expect(err).NotTo(HaveOccurred())

@@ -46,11 +46,6 @@ type LocalRef struct {
 // identity there. It is the memory that makes a crash between two steps
 // harmless, so the operator carries it forward in every status it writes.
 type RemoteStatus struct {
-	// observedGeneration is the last generation that was applied to the
-	// server; -1 until the first one was.
-	// +optional
-	// +kubebuilder:default=-1
-	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 	// conditions say whether the object stands on the server as the spec asks:
 	// Ready, ReferencesResolved, Synced; Degraded, Reconciling and Stalled are
 	// present only when true.
@@ -59,6 +54,11 @@ type RemoteStatus struct {
 	// +listMapKey=type
 	// +kubebuilder:validation:MaxItems=16
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
+	// observedGeneration is the last generation that was applied to the
+	// server; -1 until the first one was.
+	// +optional
+	// +kubebuilder:default=-1
+	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 	// remote is the object on the server that this resource holds.
 	// +optional
 	Remote *RemoteIdentity `json:"remote,omitempty"`

@@ -169,11 +169,6 @@ type AllowedNamespaces struct {
 
 // TerdutServerStatus is the install as the operator last saw it.
 type TerdutServerStatus struct {
-	// observedGeneration is the last generation that was applied; -1 until the
-	// first one was.
-	// +optional
-	// +kubebuilder:default=-1
-	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 	// conditions are Ready, Available, DatabaseReady and Bootstrapped;
 	// Degraded, Reconciling and Stalled are present only when true.
 	// +optional
@@ -181,6 +176,11 @@ type TerdutServerStatus struct {
 	// +listMapKey=type
 	// +kubebuilder:validation:MaxItems=16
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
+	// observedGeneration is the last generation that was applied; -1 until the
+	// first one was.
+	// +optional
+	// +kubebuilder:default=-1
+	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 	// serviceName is the Service that leads to the server.
 	// +optional
 	// +kubebuilder:validation:MaxLength=253

@@ -80,7 +80,10 @@ var _ = Describe("children", func() {
 		w.remote.ResetRequests()
 		Eventually(func() int { return w.requests("GET", "/api/me") }).Should(BeNumerically(">=", 10))
 		Expect(o.writes.Load()).To(Equal(writes))
-		Expect(len(w.remote.Requests())).To(Equal(w.requests("GET", "/api/me")), "one question a resync and nothing else")
+		asked := w.requests("GET", "/api/me")
+		probed := w.requests("GET", "/healthz") + w.requests("GET", "/api/version")
+		Expect(len(w.remote.Requests())).To(Equal(asked+probed), "one question a resync, and a probe of what the server can")
+		Expect(probed).To(BeNumerically("<=", 2*(asked/6+1)), "a probe every sixth resync")
 
 		o.stop()
 		o = w.start(200 * time.Millisecond)

@@ -13,13 +13,13 @@ import (
 // identity there. It is the memory that makes a crash between two steps
 // harmless, so the operator carries it forward in every status it writes.
 type RemoteStatusApplyConfiguration struct {
-	// observedGeneration is the last generation that was applied to the
-	// server; -1 until the first one was.
-	ObservedGeneration *int64 `json:"observedGeneration,omitempty"`
 	// conditions say whether the object stands on the server as the spec asks:
 	// Ready, ReferencesResolved, Synced; Degraded, Reconciling and Stalled are
 	// present only when true.
 	Conditions []v1.ConditionApplyConfiguration `json:"conditions,omitempty"`
+	// observedGeneration is the last generation that was applied to the
+	// server; -1 until the first one was.
+	ObservedGeneration *int64 `json:"observedGeneration,omitempty"`
 	// remote is the object on the server that this resource holds.
 	Remote *RemoteIdentityApplyConfiguration `json:"remote,omitempty"`
 	// pendingCreate is written before the call that creates an object and
@@ -36,14 +36,6 @@ func RemoteStatus() *RemoteStatusApplyConfiguration {
 	return &RemoteStatusApplyConfiguration{}
 }
 
-// WithObservedGeneration sets the ObservedGeneration field in the declarative configuration to the given value
-// and returns the receiver, so that objects can be built by chaining "With" function invocations.
-// If called multiple times, the ObservedGeneration field is set to the value of the last call.
-func (b *RemoteStatusApplyConfiguration) WithObservedGeneration(value int64) *RemoteStatusApplyConfiguration {
-	b.ObservedGeneration = &value
-	return b
-}
-
 // WithConditions adds the given value to the Conditions field in the declarative configuration
 // and returns the receiver, so that objects can be build by chaining "With" function invocations.
 // If called multiple times, values provided by each call will be appended to the Conditions field.
@@ -54,6 +46,14 @@ func (b *RemoteStatusApplyConfiguration) WithConditions(values ...*v1.ConditionA
 		}
 		b.Conditions = append(b.Conditions, *values[i])
 	}
+	return b
+}
+
+// WithObservedGeneration sets the ObservedGeneration field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the ObservedGeneration field is set to the value of the last call.
+func (b *RemoteStatusApplyConfiguration) WithObservedGeneration(value int64) *RemoteStatusApplyConfiguration {
+	b.ObservedGeneration = &value
 	return b
 }
 

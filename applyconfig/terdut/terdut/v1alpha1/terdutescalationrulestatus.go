@@ -20,14 +20,6 @@ func TerdutEscalationRuleStatus() *TerdutEscalationRuleStatusApplyConfiguration 
 	return &TerdutEscalationRuleStatusApplyConfiguration{}
 }
 
-// WithObservedGeneration sets the ObservedGeneration field in the declarative configuration to the given value
-// and returns the receiver, so that objects can be built by chaining "With" function invocations.
-// If called multiple times, the ObservedGeneration field is set to the value of the last call.
-func (b *TerdutEscalationRuleStatusApplyConfiguration) WithObservedGeneration(value int64) *TerdutEscalationRuleStatusApplyConfiguration {
-	b.RemoteStatusApplyConfiguration.ObservedGeneration = &value
-	return b
-}
-
 // WithConditions adds the given value to the Conditions field in the declarative configuration
 // and returns the receiver, so that objects can be build by chaining "With" function invocations.
 // If called multiple times, values provided by each call will be appended to the Conditions field.
@@ -38,6 +30,14 @@ func (b *TerdutEscalationRuleStatusApplyConfiguration) WithConditions(values ...
 		}
 		b.RemoteStatusApplyConfiguration.Conditions = append(b.RemoteStatusApplyConfiguration.Conditions, *values[i])
 	}
+	return b
+}
+
+// WithObservedGeneration sets the ObservedGeneration field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the ObservedGeneration field is set to the value of the last call.
+func (b *TerdutEscalationRuleStatusApplyConfiguration) WithObservedGeneration(value int64) *TerdutEscalationRuleStatusApplyConfiguration {
+	b.RemoteStatusApplyConfiguration.ObservedGeneration = &value
 	return b
 }
 

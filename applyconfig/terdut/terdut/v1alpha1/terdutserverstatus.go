@@ -11,12 +11,12 @@ import (
 //
 // TerdutServerStatus is the install as the operator last saw it.
 type TerdutServerStatusApplyConfiguration struct {
-	// observedGeneration is the last generation that was applied; -1 until the
-	// first one was.
-	ObservedGeneration *int64 `json:"observedGeneration,omitempty"`
 	// conditions are Ready, Available, DatabaseReady and Bootstrapped;
 	// Degraded, Reconciling and Stalled are present only when true.
 	Conditions []v1.ConditionApplyConfiguration `json:"conditions,omitempty"`
+	// observedGeneration is the last generation that was applied; -1 until the
+	// first one was.
+	ObservedGeneration *int64 `json:"observedGeneration,omitempty"`
 	// serviceName is the Service that leads to the server.
 	ServiceName *string `json:"serviceName,omitempty"`
 	// operatorCredentialsSecretRef is the Secret that holds the operator's key
@@ -42,14 +42,6 @@ func TerdutServerStatus() *TerdutServerStatusApplyConfiguration {
 	return &TerdutServerStatusApplyConfiguration{}
 }
 
-// WithObservedGeneration sets the ObservedGeneration field in the declarative configuration to the given value
-// and returns the receiver, so that objects can be built by chaining "With" function invocations.
-// If called multiple times, the ObservedGeneration field is set to the value of the last call.
-func (b *TerdutServerStatusApplyConfiguration) WithObservedGeneration(value int64) *TerdutServerStatusApplyConfiguration {
-	b.ObservedGeneration = &value
-	return b
-}
-
 // WithConditions adds the given value to the Conditions field in the declarative configuration
 // and returns the receiver, so that objects can be build by chaining "With" function invocations.
 // If called multiple times, values provided by each call will be appended to the Conditions field.
@@ -60,6 +52,14 @@ func (b *TerdutServerStatusApplyConfiguration) WithConditions(values ...*v1.Cond
 		}
 		b.Conditions = append(b.Conditions, *values[i])
 	}
+	return b
+}
+
+// WithObservedGeneration sets the ObservedGeneration field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the ObservedGeneration field is set to the value of the last call.
+func (b *TerdutServerStatusApplyConfiguration) WithObservedGeneration(value int64) *TerdutServerStatusApplyConfiguration {
+	b.ObservedGeneration = &value
 	return b
 }
 
