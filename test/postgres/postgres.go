@@ -188,9 +188,10 @@ func (p *Postgres) wait(ctx context.Context) error {
 	// Whoever has the port instead of the server may take a connection and never answer.
 	alive, cancel := context.WithCancel(ctx)
 	defer cancel()
+	ended := p.server.Done()
 	go func() {
 		select {
-		case <-p.server.Done():
+		case <-ended:
 			cancel()
 		case <-alive.Done():
 		}
@@ -203,7 +204,7 @@ func (p *Postgres) wait(ctx context.Context) error {
 			return connection.Close(ctx)
 		}
 		select {
-		case <-p.server.Done():
+		case <-ended:
 			return fmt.Errorf("start the database: it ended with %d: %w", p.server.ExitCode(), p.complaint())
 		case <-ctx.Done():
 			return fmt.Errorf("wait for the database: %w", context.Cause(ctx))
