@@ -34,6 +34,7 @@ import (
 	"git.ryuvia.com/niklas/terdut-operator/controllers/terdut/deadman"
 	"git.ryuvia.com/niklas/terdut-operator/controllers/terdut/escalation"
 	"git.ryuvia.com/niklas/terdut-operator/controllers/terdut/refs"
+	"git.ryuvia.com/niklas/terdut-operator/controllers/terdut/scope"
 	"git.ryuvia.com/niklas/terdut-operator/controllers/terdut/server"
 	"git.ryuvia.com/niklas/terdut-operator/controllers/terdut/team"
 )
@@ -51,6 +52,9 @@ const (
 type Options struct {
 	// Resync is the time between two looks at a settled object.
 	Resync time.Duration
+	// Namespaces are those that the operator looks at; none means all. The
+	// manager must have been made with the same ones.
+	Namespaces []string
 	// OptionalPeriod is the time between two looks for kinds that somebody else
 	// installs, such as those of PostgreSQL operators. Default a minute.
 	OptionalPeriod time.Duration
@@ -77,13 +81,14 @@ func Scheme() *runtime.Scheme {
 }
 
 // ManagerOptions are the options of a manager that Register can be called
-// with; the caller adds addresses and leader election.
+// with; the caller adds addresses and leader election. With namespaces, nothing
+// is cached, and nothing listed, of any other.
 //
 // The cache holds managedFields of the kinds that are applied, and strips them
 // from all others. Of these kinds, and of Secrets, it holds what bears the
 // operator's label. The label is a filter and proves nothing: what the cache
 // does not show is read live before anything rests on its absence.
-func ManagerOptions() ctrl.Options {
+func ManagerOptions(namespaces ...string) ctrl.Options {
 	ours := cache.ByObject{
 		Label:     labels.SelectorFromSet(labels.Set{v1alpha1.LabelManagedBy: v1alpha1.ManagedBy}),
 		Transform: func(o any) (any, error) { return o, nil },
@@ -91,6 +96,7 @@ func ManagerOptions() ctrl.Options {
 	return ctrl.Options{
 		Scheme: Scheme(),
 		Cache: cache.Options{
+			DefaultNamespaces:        scope.Of(namespaces...).Cached(),
 			DefaultTransform:         cache.TransformStripManagedFields(),
 			DefaultWatchErrorHandler: optional.WatchErrorHandler,
 			ByObject: map[client.Object]cache.ByObject{
@@ -108,7 +114,9 @@ func Register(ctx context.Context, mgr ctrl.Manager, o Options) error {
 	if err := refs.Index(ctx, mgr.GetFieldIndexer()); err != nil {
 		return err
 	}
-	secrets, err := namedSecrets(mgr)
+	watched := scope.Of(o.Namespaces...)
+	live := watched.Live(mgr.GetAPIReader())
+	secrets, err := namedSecrets(mgr, watched)
 	if err != nil {
 		return err
 	}
@@ -119,28 +127,28 @@ func Register(ctx context.Context, mgr ctrl.Manager, o Options) error {
 	o.Limits.Window = o.Resync
 	sessions := connect.New(connect.Options{
 		Limits: o.Limits, Clock: o.Clock,
-		Reader: mgr.GetClient(), Live: mgr.GetAPIReader(), UserAgent: name,
+		Reader: mgr.GetClient(), Live: live, UserAgent: name,
 		Proxy: o.Proxy, AllowLoopback: o.AllowLoopback, Transport: o.Transport, APIServers: apiServers(mgr.GetConfig()),
 	})
 	if err := mgr.Add(sessions); err != nil {
 		return fmt.Errorf("set up the sessions with servers: %w", err)
 	}
-	engine := apply.New(apply.Options{Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Scheme: mgr.GetScheme()})
+	engine := apply.New(apply.Options{Client: mgr.GetClient(), Live: live, Scheme: mgr.GetScheme()})
 
 	servers := &server.Reconciler{
-		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Engine: engine, Clients: sessions,
+		Client: mgr.GetClient(), Live: live, Engine: engine, Clients: sessions, Scope: watched,
 		Recorder: mgr.GetEventRecorder(name), Schedule: outcome.NewSchedule(o.Resync), Resync: o.Resync, Kinds: kinds,
 	}
 	if err := servers.SetupWithManager(mgr, server.Options{Secrets: secrets}); err != nil {
 		return err
 	}
 
-	resolver := &attach.Resolver{Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Sessions: sessions}
+	resolver := &attach.Resolver{Client: mgr.GetClient(), Live: live, Sessions: sessions, Scope: watched}
 	for _, setup := range []func(context.Context, ctrl.Manager, attach.Deps) error{
 		team.Setup, escalation.Setup, deadman.Setup, alertsource.Setup,
 	} {
 		deps := attach.Deps{
-			Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Engine: engine, Resolver: resolver,
+			Client: mgr.GetClient(), Live: live, Engine: engine, Resolver: resolver,
 			Recorder: mgr.GetEventRecorder(name), Schedule: outcome.NewSchedule(o.Resync),
 		}
 		if err := setup(ctx, mgr, deps); err != nil {
@@ -170,11 +178,11 @@ func apiServers(cfg *rest.Config) []string {
 // namedSecrets is a second cache, for the Secrets that specs name: they do not
 // bear our label, and the manager's cache has one filter per kind. It holds
 // metadata only, without annotations, since kubectl keeps whole values in one.
-func namedSecrets(mgr ctrl.Manager) (cluster.Cluster, error) {
+func namedSecrets(mgr ctrl.Manager, watched scope.Scope) (cluster.Cluster, error) {
 	secrets, err := cluster.New(mgr.GetConfig(), func(o *cluster.Options) {
 		o.Scheme = mgr.GetScheme()
 		o.HTTPClient = mgr.GetHTTPClient()
-		o.Cache = cache.Options{DefaultTransform: identityOnly}
+		o.Cache = cache.Options{DefaultTransform: identityOnly, DefaultNamespaces: watched.Cached()}
 	})
 	if err != nil {
 		return nil, fmt.Errorf("set up the cache of named Secrets: %w", err)

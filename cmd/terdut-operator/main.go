@@ -16,6 +16,7 @@ import (
 
 	"git.ryuvia.com/niklas/terdut-operator/controllers"
 	"git.ryuvia.com/niklas/terdut-operator/controllers/terdut/connect"
+	"git.ryuvia.com/niklas/terdut-operator/controllers/terdut/scope"
 )
 
 // settings are the flags.
@@ -28,6 +29,7 @@ type settings struct {
 	probes      string
 	leaderElect bool
 	namespace   string
+	watch       string
 	log         zap.Options
 }
 
@@ -58,6 +60,8 @@ func parse() settings {
 	flag.StringVar(&s.probes, "health-probe-bind-address", ":8081", "address of /healthz and /readyz; 0 turns them off")
 	flag.BoolVar(&s.leaderElect, "leader-elect", false, "run only while holding the leader lease, so that several replicas may stand by")
 	flag.StringVar(&s.namespace, "leader-election-namespace", "", "namespace of the leader lease; the pod's own when empty")
+	flag.StringVar(&s.watch, "watch-namespaces", "",
+		"namespaces to look at, separated by commas, with a Role in each and no ClusterRole; the whole cluster when empty")
 	s.log.BindFlags(flag.CommandLine)
 	flag.Parse()
 	return s
@@ -74,11 +78,15 @@ func run(s settings) error {
 	if l := s.limits; l.QPS <= 0 || l.Burst < 1 || l.Failures < 1 || l.ProbePause < 100*time.Millisecond {
 		return errors.New("--server-qps must be more than 0, --server-burst and --server-failures at least 1, --server-probe-pause at least 100ms")
 	}
+	watched, err := scope.Parse(s.watch)
+	if err != nil {
+		return fmt.Errorf("--watch-namespaces: %w", err)
+	}
 	cfg, err := ctrl.GetConfig()
 	if err != nil {
 		return fmt.Errorf("find the API server: %w", err)
 	}
-	options := controllers.ManagerOptions()
+	options := controllers.ManagerOptions(watched...)
 	options.Metrics = metricsserver.Options{BindAddress: s.metrics}
 	options.HealthProbeBindAddress = s.probes
 	options.LeaderElection = s.leaderElect
@@ -90,7 +98,7 @@ func run(s settings) error {
 	}
 	ctx := ctrl.SetupSignalHandler()
 	if err := controllers.Register(ctx, mgr, controllers.Options{
-		Resync: s.resync, Limits: s.limits, Proxy: proxy, AllowLoopback: s.loopback,
+		Resync: s.resync, Namespaces: watched, Limits: s.limits, Proxy: proxy, AllowLoopback: s.loopback,
 	}); err != nil {
 		return err
 	}

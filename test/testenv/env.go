@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"runtime"
 	"sync"
@@ -18,7 +17,6 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
-	"sigs.k8s.io/yaml"
 
 	"git.ryuvia.com/niklas/terdut-operator/controllers"
 	"git.ryuvia.com/niklas/terdut-operator/controllers/terdut/connect"
@@ -49,6 +47,18 @@ type Env struct {
 // generated role. Progress of a first build goes to log. The operator does not
 // run yet. ctx bounds the start only.
 func Start(ctx context.Context, log io.Writer) (*Env, error) {
+	e, err := StartUnbound(ctx, log)
+	if err != nil {
+		return nil, err
+	}
+	if err = e.bindRole(ctx); err != nil {
+		return nil, errors.Join(err, e.Stop())
+	}
+	return e, nil
+}
+
+// StartUnbound is Start, and the operator's user may do nothing yet.
+func StartUnbound(ctx context.Context, log io.Writer) (*Env, error) {
 	plane, err := controlplane.Start(ctx, controlplane.Options{CRDPaths: []string{Path("config", "crd")}, Log: log})
 	if err != nil {
 		return nil, err
@@ -71,22 +81,16 @@ func (e *Env) prepare(ctx context.Context) error {
 		return err
 	}
 	e.operator.Wrap(e.Requests.wrap)
-	if err := e.bindRole(ctx); err != nil {
-		return err
-	}
 	e.Rollouts = &Rollouts{client: e.Admin}
-	return e.run(config, func(_ context.Context, mgr ctrl.Manager) error { return e.Rollouts.setup(mgr) })
+	_, err = e.start(config, nil, func(_ context.Context, mgr ctrl.Manager) error { return e.Rollouts.setup(mgr) })
+	return err
 }
 
 // bindRole gives the operator's user the generated role and nothing else.
 func (e *Env) bindRole(ctx context.Context) error {
-	raw, err := os.ReadFile(Path("config", "rbac", "role.yaml"))
+	role, err := ClusterRole()
 	if err != nil {
-		return fmt.Errorf("read the generated role: %w", err)
-	}
-	role := &rbacv1.ClusterRole{}
-	if err := yaml.UnmarshalStrict(raw, role); err != nil {
-		return fmt.Errorf("read the generated role: %w", err)
+		return err
 	}
 	if err := e.Admin.Create(ctx, role); err != nil {
 		return fmt.Errorf("create the generated role: %w", err)
@@ -114,20 +118,15 @@ func (e *Env) RunOperator(resync time.Duration) error {
 // Network.
 func (e *Env) StartOperator(options controllers.Options) (stop func() error, err error) {
 	options.Transport = e.Network
-	return e.start(e.operator, func(ctx context.Context, mgr ctrl.Manager) error {
+	return e.start(e.operator, options.Namespaces, func(ctx context.Context, mgr ctrl.Manager) error {
 		return controllers.Register(ctx, mgr, options)
 	})
 }
 
-// run runs a manager until Stop.
-func (e *Env) run(config *rest.Config, register func(context.Context, ctrl.Manager) error) error {
-	_, err := e.start(config, register)
-	return err
-}
-
-// start is run, for somebody who ends the manager earlier.
-func (e *Env) start(config *rest.Config, register func(context.Context, ctrl.Manager) error) (func() error, error) {
-	options := controllers.ManagerOptions()
+// start runs a manager until Stop, or until the function that it returns is
+// called. Without namespaces it looks at the whole cluster.
+func (e *Env) start(config *rest.Config, namespaces []string, register func(context.Context, ctrl.Manager) error) (func() error, error) {
+	options := controllers.ManagerOptions(namespaces...)
 	options.Metrics = metricsserver.Options{BindAddress: "0"}
 	options.Controller.SkipNameValidation = ptr.To(true) // several managers live in one process
 	if config == e.operator {

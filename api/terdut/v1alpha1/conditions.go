@@ -1,6 +1,6 @@
 package v1alpha1
 
-// Condition types. Each is positive: True is good, save the last seven, which
+// Condition types. Each is positive: True is good, save the last eight, which
 // are present only while they are True.
 //
 // The lists name every reason that a condition may have. "Those of a call" are
@@ -69,7 +69,8 @@ const (
 	//
 	//	True:    InSync
 	//	False:   KeyUnknown, WaitingForRule, those of a call
-	//	Unknown: Blocked (a reference is missing), those of a call
+	//	Unknown: Blocked (a reference is missing), NamespaceNotWatched (of a
+	//	         server that is left to be cleaned up), those of a call
 	ConditionSynced = "Synced"
 
 	// ConditionCredentialsReady (TerdutTeam, while the mode of its server is
@@ -93,6 +94,14 @@ const (
 	//
 	//	True:    MirrorRefused, ApplyFailed
 	ConditionMirrorsIncomplete = "MirrorsIncomplete"
+
+	// ConditionNamespaceNotWatched (TerdutServer, where the operator watches
+	// some namespaces only): spec.allowedTeams reaches namespaces that it does
+	// not watch, or copies of its key are recorded in such. It is present only
+	// while it is True and keeps nothing from being ready.
+	//
+	//	True:    NamespaceNotWatched
+	ConditionNamespaceNotWatched = "NamespaceNotWatched"
 
 	// ConditionCeded (TerdutServer): fields of children are left to other field
 	// managers. It keeps nothing from being ready.
@@ -205,6 +214,10 @@ const (
 	// ReasonMirrorRefused: a Secret of somebody else is where a copy of the
 	// operator's key should be.
 	ReasonMirrorRefused = "MirrorRefused"
+
+	// ReasonNamespaceNotWatched: it concerns a namespace at which the operator
+	// was told not to look.
+	ReasonNamespaceNotWatched = "NamespaceNotWatched"
 
 	ReasonDeletionBlocked = "DeletionBlocked"
 	ReasonTeamsAttached   = "TeamsAttached"

@@ -10,7 +10,6 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -20,6 +19,7 @@ import (
 	"git.ryuvia.com/niklas/terdut-operator/controllers/terdut/connect"
 	"git.ryuvia.com/niklas/terdut-operator/controllers/terdut/consent"
 	"git.ryuvia.com/niklas/terdut-operator/controllers/terdut/refs"
+	"git.ryuvia.com/niklas/terdut-operator/controllers/terdut/scope"
 )
 
 // +kubebuilder:rbac:groups=terdut.ryuvia.com,resources=terdutservers;terdutteams,verbs=get;list;watch
@@ -41,6 +41,9 @@ type Resolver struct {
 	// Live reads past it: only a live read proves that something is gone.
 	Live     client.Reader
 	Sessions *connect.Sessions
+	// Scope is what the operator looks at. A server outside of it is, to a team
+	// that refers to it, one that does not exist.
+	Scope scope.Scope
 }
 
 // Team resolves the reference of a team to its server.
@@ -90,12 +93,11 @@ func waitingForTeam(format string, args ...any) error {
 // permittedServer is the server of a team, if it exists and consents.
 func (r *Resolver) permittedServer(ctx context.Context, team *v1alpha1.TerdutTeam) (*v1alpha1.TerdutServer, error) {
 	key := refs.ServerOf(team)
-	server := &v1alpha1.TerdutServer{}
-	err := r.Client.Get(ctx, key, server)
-	missing := apierrors.IsNotFound(err)
-	if err != nil && !missing {
-		return nil, fmt.Errorf("read TerdutServer %s: %w", key, err)
+	server, err := r.cachedServer(ctx, key)
+	if err != nil {
+		return nil, err
 	}
+	missing := server == nil
 	if key.Namespace != team.Namespace {
 		permitted := false
 		if !missing {
@@ -120,14 +122,29 @@ func (r *Resolver) permittedServer(ctx context.Context, team *v1alpha1.TerdutTea
 	return server, nil
 }
 
+// cachedServer is a server as the cache has it; nil where it has none, or does
+// not look.
+func (r *Resolver) cachedServer(ctx context.Context, key types.NamespacedName) (*v1alpha1.TerdutServer, error) {
+	if !r.Scope.Sees(key.Namespace) {
+		return nil, nil
+	}
+	server := &v1alpha1.TerdutServer{}
+	switch err := r.Client.Get(ctx, key, server); {
+	case apierrors.IsNotFound(err):
+		return nil, nil
+	case err != nil:
+		return nil, fmt.Errorf("read TerdutServer %s: %w", key, err)
+	}
+	return server, nil
+}
+
 // consents reads the labels of the namespace only where the consent asks for
 // them.
 func (r *Resolver) consents(ctx context.Context, namespace string, server *v1alpha1.TerdutServer) (bool, error) {
 	var labels map[string]string
 	if consent.NeedsLabels(namespace, server) {
-		ns := &metav1.PartialObjectMetadata{}
-		ns.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Namespace"))
-		if err := r.Client.Get(ctx, types.NamespacedName{Name: namespace}, ns); err != nil {
+		ns, err := r.Scope.Namespace(ctx, r.Client, r.Live, namespace)
+		if err != nil {
 			return false, fmt.Errorf("read labels of Namespace %q: %w", namespace, err)
 		}
 		labels = ns.Labels
@@ -189,6 +206,12 @@ func (r *Resolver) BegunChild(ctx context.Context, namespace, teamName string) (
 
 // standing is a server that can still be asked to clean up.
 func (r *Resolver) standing(ctx context.Context, key types.NamespacedName) (*v1alpha1.TerdutServer, error) {
+	if !r.Scope.Sees(key.Namespace) {
+		// Not to be seen is not to be gone.
+		return nil, outcome.Unknown(v1alpha1.ConditionSynced, v1alpha1.ReasonNamespaceNotWatched,
+			"the operator does not watch namespace %q, where TerdutServer %q is or was: have it watched until this is cleaned up",
+			key.Namespace, key.Name)
+	}
 	server := &v1alpha1.TerdutServer{}
 	switch err := r.Live.Get(ctx, key, server); {
 	case apierrors.IsNotFound(err):

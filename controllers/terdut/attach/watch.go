@@ -4,12 +4,14 @@ import (
 	"context"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/client-go/util/workqueue"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
@@ -157,6 +159,15 @@ func wake(find func(context.Context, client.Object) []reconcile.Request) handler
 			q.AddAfter(request, time.Duration(i)*wakePause)
 		}
 	}}
+}
+
+// WatchNamespaces wakes the objects of one kind in a Namespace whose labels
+// change. Where Namespaces cannot be watched, the resync finds it.
+func (d *Deps) WatchNamespaces(b *builder.Builder, newList func() client.ObjectList) *builder.Builder {
+	if !d.Resolver.Scope.Whole() {
+		return b
+	}
+	return b.WatchesMetadata(&corev1.Namespace{}, InNamespace(d.Client, newList), builder.WithPredicates(Labels()))
 }
 
 // InNamespace maps a Namespace to the objects of one kind in it.

@@ -4,6 +4,7 @@
 package consent
 
 import (
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
@@ -32,6 +33,27 @@ func Evaluate(namespace string, server *v1alpha1.TerdutServer, namespaceLabels m
 // NeedsLabels tells whether Evaluate looks at the labels of the namespace.
 func NeedsLabels(namespace string, server *v1alpha1.TerdutServer) bool {
 	return namespace != server.Namespace && server.Spec.AllowedTeams.Namespaces.From == v1alpha1.FromSelector
+}
+
+// Bound names the namespaces besides its own that a server can admit, where its
+// spec alone tells: bounded is false where any namespace may be among them.
+func Bound(server *v1alpha1.TerdutServer) (names []string, bounded bool) {
+	allowed := server.Spec.AllowedTeams.Namespaces
+	switch {
+	case allowed.From == v1alpha1.FromAll:
+		return nil, false
+	case allowed.From != v1alpha1.FromSelector, allowed.Selector == nil:
+		return nil, true
+	}
+	if name, ok := allowed.Selector.MatchLabels[corev1.LabelMetadataName]; ok {
+		return []string{name}, true
+	}
+	for _, e := range allowed.Selector.MatchExpressions {
+		if e.Key == corev1.LabelMetadataName && e.Operator == metav1.LabelSelectorOpIn {
+			return e.Values, true
+		}
+	}
+	return nil, false
 }
 
 // matches is false for a missing selector: an empty one, which somebody has to

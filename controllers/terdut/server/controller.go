@@ -23,6 +23,7 @@ import (
 	"git.ryuvia.com/niklas/terdut-operator/controllers/internal/apply"
 	"git.ryuvia.com/niklas/terdut-operator/controllers/internal/optional"
 	"git.ryuvia.com/niklas/terdut-operator/controllers/internal/outcome"
+	"git.ryuvia.com/niklas/terdut-operator/controllers/terdut/scope"
 	"git.ryuvia.com/niklas/terdut-operator/terdutapi"
 )
 
@@ -75,6 +76,9 @@ type Reconciler struct {
 	// Now tells the time.
 	Now func() time.Time
 
+	// Scope is what the operator looks at. The zero value is the whole cluster.
+	Scope scope.Scope
+
 	// Kinds watches the clusters that databases are in, while their kinds are
 	// served.
 	Kinds *optional.Kinds
@@ -104,6 +108,9 @@ func prunableFor(spec *v1alpha1.TerdutServerSpec) []schema.GroupVersionKind {
 
 // Reconcile implements reconcile.Reconciler.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	if !r.Scope.Sees(req.Namespace) {
+		return ctrl.Result{}, nil // a reference or a mark leads out of what is watched
+	}
 	server := &v1alpha1.TerdutServer{}
 	if err := r.Client.Get(ctx, req.NamespacedName, server); err != nil {
 		if apierrors.IsNotFound(err) {
@@ -127,7 +134,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 // converge reads, renders, applies, and sees to the operator's key. What it
 // returns holds after an error as well.
 func (r *Reconciler) converge(ctx context.Context, server *v1alpha1.TerdutServer) (Seen, error) {
-	seen := Seen{Teams: server.Status.AttachedTeams}
+	seen := Seen{Teams: server.Status.AttachedTeams, Unwatched: r.unwatched(server)}
 	teams, err := r.teams(ctx, server)
 	if err != nil {
 		return seen, err

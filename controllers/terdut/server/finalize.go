@@ -55,7 +55,7 @@ func (r *Reconciler) finalize(ctx context.Context, server *v1alpha1.TerdutServer
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	return r.report(ctx, server, Seen{Deployment: deployment, Teams: attached(teams)}, blocked)
+	return r.report(ctx, server, Seen{Deployment: deployment, Teams: attached(teams), Unwatched: r.unwatched(server)}, blocked)
 }
 
 // blocked is why a server has to stay, or nil.

@@ -9,7 +9,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1alpha1 "git.ryuvia.com/niklas/terdut-operator/api/terdut/v1alpha1"
@@ -43,21 +42,37 @@ func (r *Reconciler) wantedMirrors(ctx context.Context, server *v1alpha1.TerdutS
 			continue
 		}
 		asked[team.Namespace] = true
-		ns := &metav1.PartialObjectMetadata{}
-		ns.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Namespace"))
-		err := r.Client.Get(ctx, client.ObjectKey{Name: team.Namespace}, ns)
-		switch {
-		case apierrors.IsNotFound(err):
-			continue
-		case err != nil:
-			return nil, fmt.Errorf("read Namespace %q: %w", team.Namespace, err)
+		is, err := r.wantsMirror(ctx, server, team.Namespace)
+		if err != nil {
+			return nil, err
 		}
-		if ns.DeletionTimestamp == nil && consent.Evaluate(team.Namespace, server, ns.Labels) {
+		if is {
 			wanted = append(wanted, team.Namespace)
 		}
 	}
 	slices.Sort(wanted)
 	return wanted, nil
+}
+
+// wantsMirror tells whether a namespace with a team is to hold a copy.
+func (r *Reconciler) wantsMirror(ctx context.Context, server *v1alpha1.TerdutServer, namespace string) (bool, error) {
+	ns, err := r.Scope.Namespace(ctx, r.Client, r.Live, namespace)
+	switch {
+	case apierrors.IsNotFound(err):
+		return false, nil
+	case apierrors.IsForbidden(err) && !r.Scope.Whole():
+		// Whoever administers a namespace can take the operator's Role there
+		// away. What labels would tell stays as it was then, so that the server
+		// goes on; what the spec alone tells does not.
+		if !consent.NeedsLabels(namespace, server) {
+			return consent.Evaluate(namespace, server, nil), nil
+		}
+		known := server.Status.Credentials
+		return known != nil && slices.Contains(known.MirrorNamespaces, namespace), nil
+	case err != nil:
+		return false, fmt.Errorf("read Namespace %q: %w", namespace, err)
+	}
+	return ns.DeletionTimestamp == nil && consent.Evaluate(namespace, server, ns.Labels), nil
 }
 
 // mirrors are the copies that there are, from the cache, by namespace.

@@ -23,8 +23,10 @@ func credentialsStatus(server *v1alpha1.TerdutServer, seen Seen) *v1alpha1.Serve
 		next.Mode = effectiveMode(server, seen.KeysIssued)
 	}
 	if got := seen.Tenants; got != nil {
-		next.Mirrors = int32(len(got.Mirrors)) //nolint:gosec // a number of namespaces
-		next.MirrorNamespaces = firstMirrors(got.Mirrors)
+		// Those that are not to be seen come first: nothing else remembers them.
+		all := slices.Concat(seen.Unwatched.Mirrors, got.Mirrors)
+		next.Mirrors = int32(len(all)) //nolint:gosec // a number of namespaces
+		next.MirrorNamespaces = firstMirrors(all)
 	}
 	if equality.Semantic.DeepEqual(next, &v1alpha1.ServerCredentialsStatus{}) {
 		return nil

@@ -40,7 +40,8 @@ func (r *Reconciler) retract(ctx context.Context, server *v1alpha1.TerdutServer,
 	if err != nil {
 		return err
 	}
-	change := exposures(server, wanted, found, current)
+	// Nothing is known of a copy that is not to be seen: it stays as recorded.
+	change := exposures(server, slices.Concat(wanted, r.unwatched(server).Mirrors), found, current)
 	if err = r.record(ctx, server, change.apply); err != nil {
 		return err
 	}

@@ -33,10 +33,12 @@ func (r *Reconciler) watchMirrors(b *builder.Builder) *builder.Builder {
 		return (e.ObjectOld.GetDeletionTimestamp() == nil) != (e.ObjectNew.GetDeletionTimestamp() == nil)
 	}}
 	ours := predicate.NewPredicateFuncs(func(o client.Object) bool { return o.GetAnnotations()[v1alpha1.AnnotationMirrorOf] != "" })
+	if r.Scope.Whole() { // else the resync finds it
+		b = b.WatchesMetadata(&corev1.Namespace{}, handler.EnqueueRequestsFromMapFunc(r.mirroringServersOfNamespace),
+			builder.WithPredicates(predicate.Or[client.Object](predicate.LabelChangedPredicate{}, comesOrGoes)))
+	}
 	return b.
 		Watches(&v1alpha1.TerdutTeam{}, handler.EnqueueRequestsFromMapFunc(r.mirroringServerOfTeam), builder.WithPredicates(comesOrGoes)).
-		WatchesMetadata(&corev1.Namespace{}, handler.EnqueueRequestsFromMapFunc(r.mirroringServersOfNamespace),
-			builder.WithPredicates(predicate.Or[client.Object](predicate.LabelChangedPredicate{}, comesOrGoes))).
 		Watches(&corev1.Secret{}, handler.EnqueueRequestsFromMapFunc(serverOfMirror),
 			builder.WithPredicates(ours, predicate.ResourceVersionChangedPredicate{}))
 }

@@ -44,6 +44,8 @@ type Seen struct {
 	KeysIssued bool
 	// Tenants is nil when the pass did not come to what they get.
 	Tenants *Tenants
+	// Unwatched is what concerns the server and is not to be seen.
+	Unwatched Unwatched
 }
 
 // Observe is the status of a server after a pass. It is pure: what the pass did
@@ -87,6 +89,7 @@ func findingOf(server *v1alpha1.TerdutServer, seen Seen, next *v1alpha1.TerdutSe
 	finding.Parts = append(finding.Parts, routeReady(server, seen)...)
 	finding.Parts = append(finding.Parts, fieldParts(server, seen)...)
 	finding.Parts = append(finding.Parts, tenantParts(server, seen, next.Credentials)...)
+	finding.Parts = append(finding.Parts, seen.Unwatched.parts()...)
 	if ending == nil {
 		return finding
 	}

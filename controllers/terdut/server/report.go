@@ -56,6 +56,7 @@ func (r *Reconciler) report(ctx context.Context, server *v1alpha1.TerdutServer, 
 	}
 	status.Emit(r.Recorder, server, append(rotation, status.Transitions(before, next.Conditions)...)...)
 	status.Emit(r.Recorder, server, fieldEvents(before, next.Conditions)...)
+	status.Emit(r.Recorder, server, unwatchedEvents(before, next.Conditions)...)
 	return result, nil
 }
 

@@ -48,14 +48,13 @@ func Setup(ctx context.Context, mgr ctrl.Manager, d attach.Deps) error {
 	if err := loop.Index(ctx, mgr.GetFieldIndexer()); err != nil {
 		return err
 	}
-	err := ctrl.NewControllerManagedBy(mgr).
+	err := d.WatchNamespaces(ctrl.NewControllerManagedBy(mgr), newList).
 		WithOptions(controller.Options{NewQueue: fair.NewQueue}).
 		For(&v1alpha1.TerdutTeam{}, builder.WithPredicates(attach.Spec())).
 		WatchesRawSource(source.Channel(d.Resolver.Sessions.Wakes(), attach.WakeTeams(d.Client))).
 		Owns(&corev1.Secret{}).
 		Watches(&v1alpha1.TerdutTeam{}, loop.Rivals(d.Client)).
 		Watches(&v1alpha1.TerdutServer{}, attach.ToTeams(d.Client), builder.WithPredicates(attach.ServerUse())).
-		WatchesMetadata(&corev1.Namespace{}, attach.InNamespace(d.Client, newList), builder.WithPredicates(attach.Labels())).
 		Complete(loop)
 	if err != nil {
 		return fmt.Errorf("set up the controller of TerdutTeams: %w", err)
