@@ -227,7 +227,6 @@ const (
 const (
 	EventCreated        = "Created"
 	EventUpdated        = "Updated"
-	EventRenamed        = "Renamed"
 	EventDeleted        = "Deleted"
 	EventAdopted        = "Adopted"
 	EventRecreated      = "Recreated"

@@ -169,8 +169,10 @@ type AllowedNamespaces struct {
 
 // TerdutServerStatus is the install as the operator last saw it.
 type TerdutServerStatus struct {
-	// conditions are Ready, Available, DatabaseReady and Bootstrapped;
-	// Degraded, Reconciling and Stalled are present only when true.
+	// conditions are Ready, DatabaseReady, Available and Bootstrapped, and
+	// RouteReady with a gatewayListener. All others (Degraded, Reconciling,
+	// Stalled, Ceded, Contested, CredentialsExposed, MirrorsIncomplete,
+	// NamespaceNotWatched) are present only when true.
 	// +optional
 	// +listType=map
 	// +listMapKey=type

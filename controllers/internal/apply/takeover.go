@@ -66,8 +66,8 @@ type TakenOver struct {
 //
 // The fields that from owned become ours, and those that are not in the intent are removed. Fields of other managers are
 // left, as by every apply. No object is deleted or made anew, and pods are only replaced when the intent wants another
-// template. The object also gets the annotation with which from never deletes it, and keeps it. The tool's own memory of
-// the release is not touched: the user deletes its Secrets and must not uninstall it.
+// template. The object also gets the annotation that asks from to keep it, and keeps it. The tool's own memory of the
+// release is not touched and goes by its stored manifest: the user deletes its Secrets and must not uninstall it.
 //
 // The selector of a workload cannot change: render the one of LiveSelector. Where an [Immutable] field differs, nothing is
 // written. That is joined over the children; any other error ends the call. What was taken over is returned with an error

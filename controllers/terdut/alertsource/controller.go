@@ -2,18 +2,14 @@ package alertsource
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/controller"
-	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	v1alpha1 "git.ryuvia.com/niklas/terdut-operator/api/terdut/v1alpha1"
-	"git.ryuvia.com/niklas/terdut-operator/controllers/internal/fair"
 	"git.ryuvia.com/niklas/terdut-operator/controllers/internal/remote"
 	"git.ryuvia.com/niklas/terdut-operator/controllers/terdut/attach"
 )
@@ -40,25 +36,9 @@ func Setup(ctx context.Context, mgr ctrl.Manager, d attach.Deps) error {
 		},
 		// Whoever holds the team may hold what is on it, if the key is known.
 		MayAdopt: func(*v1alpha1.TerdutAlertSource, remote.Place) bool { return true },
-
-		Client: d.Client, Live: d.Live, Recorder: d.Recorder, Schedule: d.Schedule,
-		Finalizer: v1alpha1.Finalizer, Now: time.Now,
 	}
-	if err := loop.Index(ctx, mgr.GetFieldIndexer()); err != nil {
-		return err
-	}
-	err := ctrl.NewControllerManagedBy(mgr).
-		WithOptions(controller.Options{NewQueue: fair.NewQueue}).
-		For(&v1alpha1.TerdutAlertSource{}, builder.WithPredicates(attach.Spec())).
-		WatchesRawSource(source.Channel(d.Resolver.Sessions.Wakes(), attach.WakeChildren(d.Client, newList))).
-		Owns(&corev1.Secret{}).
-		Watches(&v1alpha1.TerdutAlertSource{}, loop.Rivals(d.Client)).
-		Watches(&v1alpha1.TerdutTeam{}, attach.ToChildren(d.Client, newList), builder.WithPredicates(attach.TeamUse())).
-		Complete(loop)
-	if err != nil {
-		return fmt.Errorf("set up the controller of TerdutAlertSources: %w", err)
-	}
-	return nil
+	secrets := func(b *builder.Builder) *builder.Builder { return b.Owns(&corev1.Secret{}) }
+	return attach.Run(ctx, mgr, d, loop, attach.OfTeams(d, newList), secrets)
 }
 
 func newList() client.ObjectList { return &v1alpha1.TerdutAlertSourceList{} }

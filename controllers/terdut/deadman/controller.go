@@ -2,17 +2,11 @@ package deadman
 
 import (
 	"context"
-	"fmt"
-	"time"
 
 	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/controller"
-	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	v1alpha1 "git.ryuvia.com/niklas/terdut-operator/api/terdut/v1alpha1"
-	"git.ryuvia.com/niklas/terdut-operator/controllers/internal/fair"
 	"git.ryuvia.com/niklas/terdut-operator/controllers/internal/remote"
 	"git.ryuvia.com/niklas/terdut-operator/controllers/terdut/attach"
 )
@@ -33,24 +27,8 @@ func Setup(ctx context.Context, mgr ctrl.Manager, d attach.Deps) error {
 		},
 		// Whoever holds the team may hold what is on it.
 		MayAdopt: func(*v1alpha1.TerdutDeadmanSwitch, remote.Place) bool { return true },
-
-		Client: d.Client, Live: d.Live, Recorder: d.Recorder, Schedule: d.Schedule,
-		Finalizer: v1alpha1.Finalizer, Now: time.Now,
 	}
-	if err := loop.Index(ctx, mgr.GetFieldIndexer()); err != nil {
-		return err
-	}
-	err := ctrl.NewControllerManagedBy(mgr).
-		WithOptions(controller.Options{NewQueue: fair.NewQueue}).
-		For(&v1alpha1.TerdutDeadmanSwitch{}, builder.WithPredicates(attach.Spec())).
-		WatchesRawSource(source.Channel(d.Resolver.Sessions.Wakes(), attach.WakeChildren(d.Client, newList))).
-		Watches(&v1alpha1.TerdutDeadmanSwitch{}, loop.Rivals(d.Client)).
-		Watches(&v1alpha1.TerdutTeam{}, attach.ToChildren(d.Client, newList), builder.WithPredicates(attach.TeamUse())).
-		Complete(loop)
-	if err != nil {
-		return fmt.Errorf("set up the controller of TerdutDeadmanSwitches: %w", err)
-	}
-	return nil
+	return attach.Run(ctx, mgr, d, loop, attach.OfTeams(d, newList))
 }
 
 func newList() client.ObjectList { return &v1alpha1.TerdutDeadmanSwitchList{} }

@@ -37,7 +37,7 @@ func (r *Reconciler) takeOver(ctx context.Context, server *v1alpha1.TerdutServer
 	}
 	taken, err := r.Engine.TakeOver(ctx, server, Render(in), apply.Helm())
 	for _, one := range taken {
-		message := fmt.Sprintf("took over %s %s of the Helm release %s; it is kept when that goes", one.Key.Kind, one.Key.Name, one.Release)
+		message := fmt.Sprintf("took over %s %s of the Helm release %s: do not uninstall that release, delete its storage Secrets", one.Key.Kind, one.Key.Name, one.Release)
 		if len(one.Forced) > 0 {
 			message += "; taken from others: " + named(fieldsOf(one.Key, one.Forced))
 		}

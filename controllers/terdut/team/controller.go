@@ -2,18 +2,14 @@ package team
 
 import (
 	"context"
-	"fmt"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	v1alpha1 "git.ryuvia.com/niklas/terdut-operator/api/terdut/v1alpha1"
-	"git.ryuvia.com/niklas/terdut-operator/controllers/internal/fair"
 	"git.ryuvia.com/niklas/terdut-operator/controllers/internal/remote"
 	"git.ryuvia.com/niklas/terdut-operator/controllers/terdut/attach"
 	"git.ryuvia.com/niklas/terdut-operator/controllers/terdut/refs"
@@ -41,25 +37,13 @@ func Setup(ctx context.Context, mgr ctrl.Manager, d attach.Deps) error {
 		MayAdopt: func(t *v1alpha1.TerdutTeam, at remote.Place) bool { return t.Namespace == at.Server.Namespace },
 
 		Beside: keys.Beside, Leave: keys.Leave,
-
-		Client: d.Client, Live: d.Live, Recorder: d.Recorder, Schedule: d.Schedule,
-		Finalizer: v1alpha1.Finalizer, Now: time.Now,
 	}
-	if err := loop.Index(ctx, mgr.GetFieldIndexer()); err != nil {
-		return err
-	}
-	err := d.WatchNamespaces(ctrl.NewControllerManagedBy(mgr), newList).
-		WithOptions(controller.Options{NewQueue: fair.NewQueue}).
-		For(&v1alpha1.TerdutTeam{}, builder.WithPredicates(attach.Spec())).
-		WatchesRawSource(source.Channel(d.Resolver.Sessions.Wakes(), attach.WakeTeams(d.Client))).
-		Owns(&corev1.Secret{}).
-		Watches(&v1alpha1.TerdutTeam{}, loop.Rivals(d.Client)).
-		Watches(&v1alpha1.TerdutServer{}, attach.ToTeams(d.Client), builder.WithPredicates(attach.ServerUse())).
-		Complete(loop)
-	if err != nil {
-		return fmt.Errorf("set up the controller of TerdutTeams: %w", err)
-	}
-	return nil
+	return attach.Run(ctx, mgr, d, loop, func(b *builder.Builder) *builder.Builder {
+		return d.WatchNamespaces(b, newList).
+			WatchesRawSource(source.Channel(d.Resolver.Sessions.Wakes(), attach.WakeTeams(d.Client))).
+			Owns(&corev1.Secret{}).
+			Watches(&v1alpha1.TerdutServer{}, attach.ToTeams(d.Client), builder.WithPredicates(attach.ServerUse()))
+	})
 }
 
 func newList() client.ObjectList { return &v1alpha1.TerdutTeamList{} }

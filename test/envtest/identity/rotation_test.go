@@ -165,7 +165,7 @@ var _ = Describe("rotation", func() {
 				w.rotate(ctx, token)
 				done := func() bool {
 					s := w.server(ctx)
-					return w.rotated(ctx) == token && s.Status.Credentials.Retiring == nil &&
+					return w.rotated(ctx) == token && s.Status.Credentials != nil && s.Status.Credentials.Retiring == nil &&
 						gone(ctx, w, &corev1.Secret{}, nextName)()
 				}
 				Eventually(func() bool { return o.isFenced() || done() }).Should(BeTrue(), token)

@@ -11,8 +11,10 @@ import (
 //
 // TerdutServerStatus is the install as the operator last saw it.
 type TerdutServerStatusApplyConfiguration struct {
-	// conditions are Ready, Available, DatabaseReady and Bootstrapped;
-	// Degraded, Reconciling and Stalled are present only when true.
+	// conditions are Ready, DatabaseReady, Available and Bootstrapped, and
+	// RouteReady with a gatewayListener. All others (Degraded, Reconciling,
+	// Stalled, Ceded, Contested, CredentialsExposed, MirrorsIncomplete,
+	// NamespaceNotWatched) are present only when true.
 	Conditions []v1.ConditionApplyConfiguration `json:"conditions,omitempty"`
 	// observedGeneration is the last generation that was applied; -1 until the
 	// first one was.
