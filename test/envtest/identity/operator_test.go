@@ -58,6 +58,8 @@ type operator struct {
 
 // world is a namespace with a reference server in it.
 type world struct {
+	// tenant is another namespace that the operator looks at; empty for none.
+	tenant    string
 	namespace string
 	remote    *refserver.Server
 	http      *httptest.Server
@@ -175,6 +177,9 @@ func (w *world) start(resync time.Duration) *operator {
 	access := rest.CopyConfig(operatorConfig)
 	access.Wrap(o.fence)
 	namespaces := map[string]cache.Config{w.namespace: {}}
+	if w.tenant != "" {
+		namespaces[w.tenant] = cache.Config{}
+	}
 	mgr, err := ctrl.NewManager(access, ctrl.Options{
 		Scheme: scheme,
 		Cache: cache.Options{DefaultNamespaces: namespaces, ByObject: map[client.Object]cache.ByObject{

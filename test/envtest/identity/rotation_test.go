@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -43,6 +42,31 @@ func (w *world) rotated(ctx context.Context) string {
 func withGrace(grace v1alpha1.Grace) func(*v1alpha1.TerdutServer) {
 	return func(s *v1alpha1.TerdutServer) {
 		s.Spec.Credentials = &v1alpha1.ServerCredentials{GracePeriod: ptr.To(grace)}
+	}
+}
+
+// mirrored has the key copied to the namespaces of teams, all of which are
+// admitted.
+func mirrored(s *v1alpha1.TerdutServer) {
+	s.Spec.Credentials.Mode = v1alpha1.CredentialsMirrored
+	s.Spec.AllowedTeams.Namespaces.From = v1alpha1.FromAll
+}
+
+// mirror makes a team in the tenant's namespace and returns a read of the key
+// that is copied there; empty while there is none.
+func (w *world) mirror(ctx context.Context) func() string {
+	GinkgoHelper()
+	team := &v1alpha1.TerdutTeam{}
+	team.Namespace, team.Name = w.tenant, "payments"
+	team.Spec = v1alpha1.TerdutTeamSpec{ServerRef: v1alpha1.ServerRef{Name: name, Namespace: w.namespace}, DisplayName: "Payments"}
+	Expect(admin.Create(ctx, team)).To(Succeed())
+	where := client.ObjectKey{Namespace: w.tenant, Name: v1alpha1.MirrorSecretName(name, w.namespace)}
+	return func() string {
+		secret := &corev1.Secret{}
+		if err := admin.Get(ctx, where, secret); err != nil {
+			return ""
+		}
+		return string(secret.Data[v1alpha1.CredentialsKey])
 	}
 }
 
@@ -116,36 +140,55 @@ var _ = Describe("rotation", func() {
 		Expect(w.remote.LiveKeys()).To(HaveLen(2))
 	})
 
-	It("fails no request of whoever reads the key from the Secret, a while late", func(ctx SpecContext) {
+	It("fails no request of a tenant's tool that reads the mirror a minute late", func(ctx SpecContext) {
 		w := newWorld(ctx)
+		tenant := &corev1.Namespace{}
+		tenant.GenerateName = "tenant-"
+		Expect(admin.Create(ctx, tenant)).To(Succeed())
+		w.tenant = tenant.Name
 		w.start(200 * time.Millisecond)
-		w.settle(ctx, withGrace("2s"))
+		w.settle(ctx, withGrace("5m"), mirrored)
+		mirror := w.mirror(ctx)
 		w.quiet(ctx)
 		old := w.key(ctx)
-		var key atomic.Value
-		key.Store(old)
-		w.rotate(ctx, "one")
-		failed, sent := 0, 0
-		api, err := terdutapi.New(w.http.URL, terdutapi.WithKey(func() string { return key.Load().(string) }), //nolint:forcetypeassert // stored above
-			terdutapi.WithHTTPClient(&http.Client{}))
+		Eventually(mirror).Should(Equal(old))
+
+		// key is what the tool has in its mounted file.
+		key := old
+		api, err := terdutapi.New(w.http.URL, terdutapi.WithKey(func() string { return key }), terdutapi.WithHTTPClient(&http.Client{}))
 		Expect(err).NotTo(HaveOccurred())
-		read := time.Now()
-		for deadline := time.Now().Add(patience); sent < 1000 || w.remote.KeyID(old) != 0; sent++ {
-			Expect(time.Now()).To(BeTemporally("<", deadline), "the old key is never revoked")
-			if _, callErr := api.ListTeams(ctx); callErr != nil {
-				failed++
-			}
-			if time.Since(read) > 500*time.Millisecond {
-				key.Store(w.key(ctx))
-				read = time.Now()
+		failed, sent := 0, 0
+		send := func(n int) {
+			for range n {
+				sent++
+				if _, callErr := api.ListTeams(ctx); callErr != nil {
+					failed++
+				}
 			}
 		}
-		Expect(sent).To(BeNumerically(">=", 1000))
+
+		w.rotate(ctx, "one")
+		for mirror() == old {
+			send(1) // while the key is made, written and copied
+		}
+		send(300)
+		w.pass(time.Minute)
+		send(300)
+		key = mirror()
+		Expect(key).NotTo(Equal(old))
+		send(200)
+		w.pass(5 * time.Minute)
+		for w.remote.KeyID(old) != 0 {
+			send(1) // while the old key is revoked
+		}
+		send(max(200, 1000-sent))
+
 		Expect(figures.Value(suite, "rotation-failed-requests", failed, "")).To(Succeed())
 		Expect(failed).To(BeZero())
+		Expect(sent).To(BeNumerically(">=", 1000))
 		w.quiet(ctx)
 		w.single(ctx, 0)
-	})
+	}, SpecTimeout(2*patience))
 
 	DescribeTable("converges with one key after an interruption at any effect", func(ctx SpecContext, lacking ...string) {
 		w := newWorld(ctx)
