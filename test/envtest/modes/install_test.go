@@ -166,7 +166,7 @@ func (i *install) hasNoKey(ctx context.Context, t *v1alpha1.TerdutTeam) {
 	Expect(keySecret(ctx, t)).To(BeNil())
 	Expect(i.accounts()).NotTo(ContainElement(HaveField("TeamID", t.Status.TeamID)))
 	Eventually(told(ctx, t, v1alpha1.ConditionReady)).Should(Equal("True Ready"))
-	Expect(told(ctx, t, v1alpha1.ConditionCredentialsReady)()).To(BeEmpty())
+	Eventually(told(ctx, t, v1alpha1.ConditionCredentialsReady)).Should(BeEmpty())
 }
 
 // ask sends a request with a key and returns the status of the answer.
