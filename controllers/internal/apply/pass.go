@@ -245,6 +245,7 @@ func (p *pass) ours(live client.Object, want *intent) bool {
 
 func (p *pass) result() Report {
 	p.report.Records = p.sorted()
+	count(p.report.Changes)
 	return p.report
 }
 

@@ -180,6 +180,8 @@ func (r *Reconciler) tell(server *v1alpha1.TerdutServer, changes []apply.Change)
 			status.Emit(r.Recorder, server, status.Event{Reason: v1alpha1.EventUpdated, Message: "updated " + child})
 		case apply.Deleted:
 			status.Emit(r.Recorder, server, status.Event{Reason: v1alpha1.EventPruned, Message: "deleted " + child + ", which is no longer wanted"})
+		case apply.Reclaimed:
+			status.Emit(r.Recorder, server, status.Event{Reason: v1alpha1.EventUpdated, Message: "took back fields of " + child + " that others have let go"})
 		case apply.Corrected:
 			status.Emit(r.Recorder, server, drift(child, change.Fields))
 		}
