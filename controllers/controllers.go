@@ -15,7 +15,6 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
-	"k8s.io/client-go/discovery"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -120,7 +119,7 @@ func Register(ctx context.Context, mgr ctrl.Manager, o Options) error {
 	if err != nil {
 		return err
 	}
-	kinds, err := optionalKinds(mgr, o.OptionalPeriod)
+	kinds, err := optional.AddTo(mgr, o.OptionalPeriod)
 	if err != nil {
 		return err
 	}
@@ -191,20 +190,6 @@ func namedSecrets(mgr ctrl.Manager, watched scope.Scope) (cluster.Cluster, error
 		return nil, fmt.Errorf("add the cache of named Secrets: %w", err)
 	}
 	return secrets, nil
-}
-
-// optionalKinds watches what somebody else may install, before or after the
-// operator starts.
-func optionalKinds(mgr ctrl.Manager, period time.Duration) (*optional.Kinds, error) {
-	served, err := discovery.NewDiscoveryClientForConfigAndClient(mgr.GetConfig(), mgr.GetHTTPClient())
-	if err != nil {
-		return nil, fmt.Errorf("set up the discovery of optional kinds: %w", err)
-	}
-	kinds := optional.New(optional.Options{Discovery: served, Cache: mgr.GetCache(), Period: period})
-	if err = mgr.Add(kinds); err != nil {
-		return nil, fmt.Errorf("set up the optional kinds: %w", err)
-	}
-	return kinds, nil
 }
 
 // identityOnly keeps of an object what tells that it has changed.

@@ -11,7 +11,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/discovery"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -106,19 +105,11 @@ func (r *Reconciler) fill(mgr ctrl.Manager) {
 }
 
 // fillKinds makes the optional kinds, where nobody shares them.
-func (r *Reconciler) fillKinds(mgr ctrl.Manager, period time.Duration) error {
-	if r.Kinds != nil {
-		return nil
+func (r *Reconciler) fillKinds(mgr ctrl.Manager, period time.Duration) (err error) {
+	if r.Kinds == nil {
+		r.Kinds, err = optional.AddTo(mgr, period)
 	}
-	served, err := discovery.NewDiscoveryClientForConfigAndClient(mgr.GetConfig(), mgr.GetHTTPClient())
-	if err != nil {
-		return fmt.Errorf("set up the discovery of optional kinds: %w", err)
-	}
-	r.Kinds = optional.New(optional.Options{Discovery: served, Cache: mgr.GetCache(), Period: period})
-	if err = mgr.Add(r.Kinds); err != nil {
-		return fmt.Errorf("set up the optional kinds: %w", err)
-	}
-	return nil
+	return err
 }
 
 // serverChanged passes what a pass reads of a server and leaves out its status,
