@@ -27,9 +27,11 @@ func Until(ctx context.Context, within time.Duration, check func(context.Context
 			last = err
 		}
 		select {
-		case <-ctx.Done():
-			return context.Cause(ctx)
 		case <-limited.Done():
+			// The end of ctx ends both.
+			if ctx.Err() != nil {
+				return context.Cause(ctx)
+			}
 			return fmt.Errorf("not within %s: %w", within, last)
 		case <-ticker.C:
 		}
