@@ -31,8 +31,18 @@ type SecretIntent struct {
 
 // ReadSecret reads a Secret from the API server, never from the cache. It returns nil when a 404 proved it absent.
 func (e *Engine) ReadSecret(ctx context.Context, namespace, name string) (*corev1.Secret, error) {
+	return readSecret(ctx, e.live, namespace, name)
+}
+
+// CachedSecret reads a Secret from the cache, which may hold some Secrets only, and late. nil means that the cache shows
+// none: whatever rests on that asks ReadSecret first.
+func (e *Engine) CachedSecret(ctx context.Context, namespace, name string) (*corev1.Secret, error) {
+	return readSecret(ctx, e.client, namespace, name)
+}
+
+func readSecret(ctx context.Context, from client.Reader, namespace, name string) (*corev1.Secret, error) {
 	secret := &corev1.Secret{}
-	err := e.live.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, secret)
+	err := from.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, secret)
 	switch {
 	case apierrors.IsNotFound(err):
 		return nil, nil

@@ -3,15 +3,12 @@ package alertsource
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/url"
 	"strconv"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 
 	v1alpha1 "git.ryuvia.com/niklas/terdut-operator/api/terdut/v1alpha1"
 	"git.ryuvia.com/niklas/terdut-operator/controllers/internal/apply"
@@ -27,17 +24,17 @@ import (
 // 0 when there is none. What the cache does not show is read live before
 // anything rests on its absence: a key that is declared lost is replaced.
 func (k *kind) heldKey(ctx context.Context, s *v1alpha1.TerdutAlertSource) (int64, error) {
-	key := types.NamespacedName{Namespace: s.Namespace, Name: v1alpha1.WebhookSecretName(s.Name)}
-	cached := &corev1.Secret{}
-	err := k.Client.Get(ctx, key, cached)
-	if err != nil && !apierrors.IsNotFound(err) {
-		return 0, fmt.Errorf("read Secret %s: %w", key, err)
+	name := v1alpha1.WebhookSecretName(s.Name)
+	cached, err := k.Engine.CachedSecret(ctx, s.Namespace, name)
+	if err != nil {
+		return 0, err
 	}
-	recorded := s.Status.IntegrationID
-	if id := holds(cached, s); err == nil && id != 0 && id == recorded {
-		return id, nil
+	if cached != nil {
+		if id := holds(cached, s); id != 0 && id == s.Status.IntegrationID {
+			return id, nil
+		}
 	}
-	live, err := k.Engine.ReadSecret(ctx, key.Namespace, key.Name)
+	live, err := k.Engine.ReadSecret(ctx, s.Namespace, name)
 	if err != nil || live == nil {
 		return 0, err
 	}

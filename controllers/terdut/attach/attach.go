@@ -191,9 +191,20 @@ func (r *Resolver) Begun(ctx context.Context, team *v1alpha1.TerdutTeam, teamID 
 	return r.open(ctx, server, team.Namespace, teamID)
 }
 
-// BegunChild is Begun for something that belongs to a team. A team that is
+// RecordedChild is Recorded for something that belongs to a team; with no
+// record it is where the object has begun to create something.
+func (r *Resolver) RecordedChild(
+	ctx context.Context, namespace, teamName string, record *v1alpha1.RemoteIdentity,
+) (remote.Place, Access, error) {
+	if record == nil {
+		return r.begunChild(ctx, namespace, teamName)
+	}
+	return r.Recorded(ctx, namespace, record, record.TeamID)
+}
+
+// begunChild is Begun for something that belongs to a team. A team that is
 // gone has taken everything on it along.
-func (r *Resolver) BegunChild(ctx context.Context, namespace, teamName string) (remote.Place, Access, error) {
+func (r *Resolver) begunChild(ctx context.Context, namespace, teamName string) (remote.Place, Access, error) {
 	team := &v1alpha1.TerdutTeam{}
 	switch err := r.Live.Get(ctx, types.NamespacedName{Namespace: namespace, Name: teamName}, team); {
 	case apierrors.IsNotFound(err):

@@ -31,10 +31,7 @@ func (k *kind) Resolve(ctx context.Context, s *v1alpha1.TerdutDeadmanSwitch) (re
 }
 
 func (k *kind) Recorded(ctx context.Context, s *v1alpha1.TerdutDeadmanSwitch) (remote.Place, attach.Access, error) {
-	if s.Status.Remote == nil {
-		return k.Resolver.BegunChild(ctx, s.Namespace, s.Spec.TeamRef.Name)
-	}
-	return k.Resolver.Recorded(ctx, s.Namespace, s.Status.Remote, s.Status.Remote.TeamID)
+	return k.Resolver.RecordedChild(ctx, s.Namespace, s.Spec.TeamRef.Name, s.Status.Remote)
 }
 
 func (k *kind) Desired(

@@ -32,10 +32,7 @@ func (k *kind) Resolve(ctx context.Context, r *v1alpha1.TerdutEscalationRule) (r
 }
 
 func (k *kind) Recorded(ctx context.Context, r *v1alpha1.TerdutEscalationRule) (remote.Place, attach.Access, error) {
-	if r.Status.Remote == nil {
-		return k.Resolver.BegunChild(ctx, r.Namespace, r.Spec.TeamRef.Name)
-	}
-	return k.Resolver.Recorded(ctx, r.Namespace, r.Status.Remote, r.Status.Remote.TeamID)
+	return k.Resolver.RecordedChild(ctx, r.Namespace, r.Spec.TeamRef.Name, r.Status.Remote)
 }
 
 func (k *kind) Desired(

@@ -10,7 +10,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	logf "sigs.k8s.io/controller-runtime/pkg/log"
@@ -48,8 +47,7 @@ type Identity struct {
 // about it, or there is nobody to ask. Of a server that is known not to answer
 // the question brings out why.
 func (r *Reconciler) known(ctx context.Context, server *v1alpha1.TerdutServer, serving bool) (*Identity, error) {
-	name := types.NamespacedName{Namespace: server.Namespace, Name: v1alpha1.CredentialsSecretName(server.Name)}
-	main, err := r.cached(ctx, name)
+	main, err := r.Engine.CachedSecret(ctx, server.Namespace, v1alpha1.CredentialsSecretName(server.Name))
 	if err != nil || main == nil || !metav1.IsControlledBy(main, server) || keyOf(main) == "" {
 		return nil, err
 	}
@@ -70,7 +68,7 @@ func (r *Reconciler) known(ctx context.Context, server *v1alpha1.TerdutServer, s
 // unasked is the identity by a key that was accepted, unless it is time to ask
 // again or to do something about it.
 func (r *Reconciler) unasked(ctx context.Context, server *v1alpha1.TerdutServer, main *corev1.Secret, last *accepted) (*Identity, error) {
-	next, err := r.cached(ctx, types.NamespacedName{Namespace: server.Namespace, Name: v1alpha1.NextCredentialsSecretName(server.Name)})
+	next, err := r.Engine.CachedSecret(ctx, server.Namespace, v1alpha1.NextCredentialsSecretName(server.Name))
 	if err != nil || going(next) {
 		return nil, err
 	}

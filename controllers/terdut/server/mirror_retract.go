@@ -8,7 +8,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1alpha1 "git.ryuvia.com/niklas/terdut-operator/api/terdut/v1alpha1"
@@ -100,7 +99,7 @@ func (r *Reconciler) currentKey(ctx context.Context, server *v1alpha1.TerdutServ
 	if last := r.memory.accepted(server); last.key != "" {
 		return last.keyID, nil
 	}
-	main, err := r.cached(ctx, types.NamespacedName{Namespace: server.Namespace, Name: v1alpha1.CredentialsSecretName(server.Name)})
+	main, err := r.Engine.CachedSecret(ctx, server.Namespace, v1alpha1.CredentialsSecretName(server.Name))
 	return credentialOf(main).keyID, err
 }
 

@@ -10,7 +10,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 
 	v1alpha1 "git.ryuvia.com/niklas/terdut-operator/api/terdut/v1alpha1"
 	"git.ryuvia.com/niklas/terdut-operator/controllers/internal/apply"
@@ -318,6 +317,6 @@ func (r *Reconciler) unaccounted(server *v1alpha1.TerdutServer, keyID, userID in
 
 // cachedKey is the key that everything else reads at this moment.
 func (r *Reconciler) cachedKey(ctx context.Context, server *v1alpha1.TerdutServer) (string, error) {
-	secret, err := r.cached(ctx, types.NamespacedName{Namespace: server.Namespace, Name: v1alpha1.CredentialsSecretName(server.Name)})
+	secret, err := r.Engine.CachedSecret(ctx, server.Namespace, v1alpha1.CredentialsSecretName(server.Name))
 	return keyOf(secret), err
 }

@@ -240,20 +240,7 @@ func (r *Reconciler) secretNamed(ctx context.Context, namespace, name string, li
 	if live {
 		return r.Engine.ReadSecret(ctx, namespace, name)
 	}
-	return r.cached(ctx, types.NamespacedName{Namespace: namespace, Name: name})
-}
-
-// cached reads a Secret from the cache, which holds those with our label.
-func (r *Reconciler) cached(ctx context.Context, name types.NamespacedName) (*corev1.Secret, error) {
-	secret := &corev1.Secret{}
-	err := r.Client.Get(ctx, name, secret)
-	switch {
-	case apierrors.IsNotFound(err):
-		return nil, nil
-	case err != nil:
-		return nil, fmt.Errorf("read Secret %s: %w", name, err)
-	}
-	return secret, nil
+	return r.Engine.CachedSecret(ctx, namespace, name)
 }
 
 // of is the credential with what the server says about whose it is; nil means

@@ -3,14 +3,11 @@ package team
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 
 	v1alpha1 "git.ryuvia.com/niklas/terdut-operator/api/terdut/v1alpha1"
 	"git.ryuvia.com/niklas/terdut-operator/controllers/internal/apply"
@@ -141,16 +138,7 @@ func (p *keyPass) unseen(ctx context.Context) (*accountFacts, error) {
 }
 
 func (p *keyPass) cached(ctx context.Context) (*corev1.Secret, error) {
-	name := types.NamespacedName{Namespace: p.team.Namespace, Name: v1alpha1.TeamCredentialsSecretName(p.team.Name)}
-	secret := &corev1.Secret{}
-	err := p.Client.Get(ctx, name, secret)
-	switch {
-	case apierrors.IsNotFound(err):
-		return nil, nil
-	case err != nil:
-		return nil, fmt.Errorf("read Secret %s: %w", name, err)
-	}
-	return secret, nil
+	return p.Engine.CachedSecret(ctx, p.team.Namespace, v1alpha1.TeamCredentialsSecretName(p.team.Name))
 }
 
 func (p *keyPass) live(ctx context.Context) (*corev1.Secret, error) {
