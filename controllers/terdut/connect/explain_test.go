@@ -84,7 +84,7 @@ func TestExplain(t *testing.T) {
 		stalled bool
 		is      error
 	}{
-		{"404", said(404, "team not found"), metav1.ConditionFalse, v1alpha1.ReasonRequestRefused, "the server does not have it: team not found", false, remote.ErrAbsent},
+		{"404 for all teams", said(404, "not found"), metav1.ConditionUnknown, v1alpha1.ReasonUnexpectedAnswer, "(404) does not follow the API", false, terdutapi.ErrNotFound},
 		{"plain 404", answer(404, "text/plain", "404 page not found"), metav1.ConditionUnknown, v1alpha1.ReasonRouteMissing, "is not there", false, terdutapi.ErrRouteMissing},
 		{"404 of a proxy", answer(404, "text/html", "<h1>secret</h1>"), metav1.ConditionUnknown, v1alpha1.ReasonUnexpectedAnswer, "(404) does not follow the API", false, terdutapi.ErrUnexpectedAnswer},
 		{"409", said(409, "exists"), metav1.ConditionFalse, v1alpha1.ReasonNameConflict, "in use on the server: exists", true, remote.ErrConflict},
@@ -135,6 +135,47 @@ func explained(t *testing.T, api *terdutapi.Client) *outcome.Ending {
 		t.Errorf("shows what it must not: %q", ending.Message)
 	}
 	return ending
+}
+
+// Only the 404 for one object proves that it is absent.
+func TestExplainAbsence(t *testing.T) {
+	api := said(404, "not found").client(t)
+	_, list := api.ListTeams(context.Background())
+	for doing, c := range map[string]struct {
+		err  error
+		want bool
+	}{
+		"delete team 7":         {api.DeleteTeam(context.Background(), 7), true},
+		"delete a switch":       {api.DeleteDeadmanSwitch(context.Background(), 7, 9), true},
+		"list teams":            {list, false},
+		"delete by a 404 page":  {answer(404, "text/html", "<h1>404</h1>").client(t).DeleteTeam(context.Background(), 7), false},
+		"delete without route":  {answer(404, "text/plain", "404 page not found").client(t).DeleteTeam(context.Background(), 7), false},
+		"delete by another 404": {answer(404, "application/json", `{"code":404}`).client(t).DeleteTeam(context.Background(), 7), false},
+	} {
+		explained := Explain(c.err, v1alpha1.ConditionSynced, doing)
+		if got := errors.Is(explained, remote.ErrAbsent); got != c.want {
+			t.Errorf("%s: absence is proved: %v, by %v", doing, got, explained)
+		}
+	}
+}
+
+// A server that puts the mark of the request into its words says the same
+// again.
+func TestExplainIsSteady(t *testing.T) {
+	for _, status := range []int{400, 404, 409, 418, 422} {
+		try := 0
+		api := wire(func(r *http.Request) (*http.Response, error) {
+			try++
+			return said(status, fmt.Sprintf("no such label (request_id: %d-%x) from 10.1.2.3:%d after %d.5ms", try, try*7919, 40000+try, try))(r)
+		}).client(t)
+		text := func() string {
+			ending, _ := outcome.As(Explain(api.DeleteTeam(context.Background(), 7), v1alpha1.ConditionSynced, "delete team 7"))
+			return ending.Message
+		}
+		if first, again := text(), text(); first != again || !strings.Contains(first, "no such label") {
+			t.Errorf("%d: says %q, then %q", status, first, again)
+		}
+	}
 }
 
 func TestExplainLeavesTheRest(t *testing.T) {

@@ -21,6 +21,9 @@ type Limits struct {
 	// Patience is how long a server may be silent before what lives on it says
 	// so. Default 2m.
 	Patience time.Duration
+	// Call is how long one call may take, reading the answer included: nothing
+	// blocks a reconcile for long. Default 10s.
+	Call time.Duration
 }
 
 func (l Limits) orDefaults() Limits {
@@ -30,6 +33,7 @@ func (l Limits) orDefaults() Limits {
 	l.ProbePause = orDefault(l.ProbePause, time.Second)
 	l.Window = orDefault(l.Window, 10*time.Minute)
 	l.Patience = orDefault(l.Patience, 2*time.Minute)
+	l.Call = orDefault(l.Call, 10*time.Second)
 	return l
 }
 

@@ -50,7 +50,7 @@ func (one *session) rest(pause time.Duration) bool {
 // so, calls pass again and every list is read anew: the server may have come
 // back as another one.
 func (one *session) answers() bool {
-	ctx, cancel := context.WithTimeout(one.life, callTimeout)
+	ctx, cancel := context.WithTimeout(one.life, one.limits.Call)
 	defer cancel()
 	// A server that has no such route, or does not accept the key, is there.
 	err := one.api.Health(ctx)

@@ -185,7 +185,7 @@ func (s *Sessions) dial(ctx context.Context, server *v1alpha1.TerdutServer, base
 	if err != nil {
 		return nil, err
 	}
-	one := &session{base: base, ca: ca, http: &http.Client{Transport: s.transport(roots), Timeout: callTimeout}}
+	one := &session{base: base, ca: ca, http: &http.Client{Transport: s.transport(roots), Timeout: s.options.Limits.Call}}
 	none := ""
 	one.key.Store(&none)
 	one.life, one.end = context.WithCancel(context.Background())

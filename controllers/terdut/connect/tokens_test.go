@@ -106,10 +106,80 @@ func TestTokensArePaidFor(t *testing.T) {
 		t.Fatalf("the first waits %v", wait)
 	}
 	for range 3 {
-		bucket.charge()
+		bucket.charge("a")
 	}
 	if wait := bucket.take("b"); wait < 300*time.Millisecond || wait > 400*time.Millisecond {
 		t.Errorf("after two tokens were borrowed the next pass waits %v", wait)
+	}
+}
+
+// crowd plays passes of one namespace, ten side by side and each charging three
+// tokens more than it asks for, and what else is to happen at each tick of ten
+// milliseconds. It returns how many passes were served.
+func crowd(bucket *tokens, c *clock, ticks int, also func(tick int)) int {
+	const side, more = 10, 3
+	due := make([]time.Time, side)
+	served := 0
+	for tick := range ticks {
+		for i := range due {
+			if due[i].After(c.at) {
+				continue
+			}
+			wait := bucket.take("crowd")
+			if wait == 0 {
+				served++
+				for range more {
+					bucket.charge("crowd")
+				}
+			}
+			due[i] = c.at.Add(wait)
+		}
+		also(tick)
+		c.pass(10 * time.Millisecond)
+	}
+	return served
+}
+
+// TestTokensSetAside: the pass of a namespace that has been quiet does not wait
+// for what a crowd has charged, and the crowd is no slower for it than by what
+// that pass takes.
+func TestTokensSetAside(t *testing.T) {
+	c := newClock()
+	bucket := newTokens(50, 100, c.now)
+	passes := 0
+	served := crowd(bucket, c, 6000, func(tick int) {
+		if tick%100 != 50 {
+			return
+		}
+		passes++
+		if wait := bucket.take("neighbour"); wait != 0 {
+			t.Fatalf("pass %d of the neighbour waits %v", passes, wait)
+		}
+		for range 3 {
+			bucket.charge("neighbour")
+		}
+	})
+	// 60 s at 50 a second, less the neighbour's four for each of its passes.
+	if want := (60*50 - 4*passes) / 4; served < want-5 || served > want+30 {
+		t.Errorf("the crowd had %d passes, want about %d", served, want)
+	}
+}
+
+// TestTheQuietLeaveHalf: however many namespaces each ask for so little that it
+// is called quiet, who asks for more is not starved by them.
+func TestTheQuietLeaveHalf(t *testing.T) {
+	c := newClock()
+	bucket := newTokens(50, 100, c.now)
+	served := crowd(bucket, c, 6000, func(tick int) {
+		if bucket.take(fmt.Sprint("quiet", tick%200)) == 0 {
+			bucket.charge(fmt.Sprint("quiet", tick%200))
+		}
+	})
+	if served < 10 {
+		t.Errorf("the crowd had %d passes in a minute", served)
+	}
+	if len(bucket.spent) > 201 {
+		t.Errorf("remembers %d namespaces", len(bucket.spent))
 	}
 }
 

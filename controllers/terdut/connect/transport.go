@@ -9,13 +9,10 @@ import (
 	"git.ryuvia.com/niklas/terdut-operator/terdutapi"
 )
 
-// callTimeout bounds one call, reading the answer included: nothing blocks a
-// reconcile for long. The answer's size is bounded by terdutapi, which also
-// refuses a redirect to another scheme, host or port.
-const callTimeout = 10 * time.Second
-
 // transport is the network towards one server. roots are the certificates that
-// its own is checked against; nil means those of the system.
+// its own is checked against; nil means those of the system. The size of an
+// answer is bounded by terdutapi, which also refuses a redirect to another
+// scheme, host or port.
 //
 // Behind a forward proxy it is the proxy that is dialled, and the proxy that
 // has to refuse addresses.
@@ -30,7 +27,7 @@ func (s *Sessions) transport(roots *x509.CertPool) http.RoundTripper {
 		MaxIdleConnsPerHost:   4,
 		IdleConnTimeout:       90 * time.Second,
 		TLSHandshakeTimeout:   5 * time.Second,
-		ResponseHeaderTimeout: callTimeout,
+		ResponseHeaderTimeout: s.options.Limits.Call,
 	}
 	if s.options.Proxy != nil {
 		t.Proxy = http.ProxyURL(s.options.Proxy)

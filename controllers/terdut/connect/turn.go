@@ -26,7 +26,7 @@ func (t *Turn) admit() error {
 		return err
 	}
 	if t.admitted {
-		t.session.tokens.charge()
+		t.session.tokens.charge(t.namespace)
 		return nil
 	}
 	if wait := t.session.tokens.take(t.namespace); wait > 0 {

@@ -3,7 +3,6 @@ package load_test
 import (
 	"fmt"
 	"math"
-	"slices"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -157,47 +156,5 @@ var _ = Describe("a thousand teams of one server", Ordered, func() {
 		Eventually(synced("True InSync")).WithPolling(time.Second).Should(Equal(n))
 		publish("recovery-of-all-seconds", math.Round(time.Since(begin).Seconds()*10)/10, "s")
 		Expect(total(teamWrites())).To(Equal(n), "recovery is one write each")
-	})
-
-	It("arrive in one namespace without delaying another", func(ctx SpecContext) {
-		crowd, other := namespace(ctx, "crowd"), namespace(ctx, "neighbour")
-		var samples int
-		one := func() time.Duration {
-			GinkgoHelper()
-			samples++
-			begin := time.Now()
-			t := w.team(ctx, other, fmt.Sprintf("Neighbour %d", samples))
-			Eventually(func() bool { return isReady(ctx, t) }).WithPolling(5 * time.Millisecond).Should(BeTrue())
-			return time.Since(begin)
-		}
-		sample := func(until func() bool) (times []time.Duration) {
-			GinkgoHelper()
-			for len(times) < 20 || until != nil && !until() {
-				times = append(times, one())
-			}
-			slices.Sort(times)
-			return times
-		}
-		idle := sample(nil)
-		// Looking at the server's own memory costs the machine least.
-		expected := len(w.peer.Teams()) + n
-		made := make(chan struct{})
-		go func() {
-			defer GinkgoRecover()
-			defer close(made)
-			w.teams(ctx, []string{crowd}, "Crowd", n)
-		}()
-		before := samples
-		busy := sample(func() bool { return len(w.peer.Teams())-(samples-before) >= expected })
-		<-made
-		ratio := func(of func([]time.Duration) time.Duration) float64 {
-			return math.Round(of(busy).Seconds()/of(idle).Seconds()*100) / 100
-		}
-		slowest := func(times []time.Duration) time.Duration { return times[len(times)*99/100] }
-		median := func(times []time.Duration) time.Duration { return times[len(times)/2] }
-		publish("neighbour-idle-ms", slowest(idle).Milliseconds(), "ms")
-		publish("neighbour-busy-ms", slowest(busy).Milliseconds(), "ms")
-		publish("neighbour-ratio-1000", ratio(slowest), "")
-		publish("neighbour-median-ratio-1000", ratio(median), "")
 	})
 })

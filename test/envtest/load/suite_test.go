@@ -49,9 +49,12 @@ func clock() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
 // they do is tested where they live.
 func start() func() error {
 	GinkgoHelper()
-	stop, err := env.StartOperator(controllers.Options{
-		Resync: resync, Clock: clock, Limits: connect.Limits{QPS: 2000, Burst: 4000},
-	})
+	return startWith(connect.Limits{QPS: 2000, Burst: 4000}, resync)
+}
+
+func startWith(limits connect.Limits, window time.Duration) func() error {
+	GinkgoHelper()
+	stop, err := env.StartOperator(controllers.Options{Resync: window, Clock: clock, Limits: limits})
 	Expect(err).NotTo(HaveOccurred())
 	return stop
 }
