@@ -2,13 +2,12 @@ package controlplane
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
-	"path/filepath"
 	"strings"
+
+	"git.ryuvia.com/niklas/terdut-operator/test/controlplane/source"
 )
 
 // assetsVariable is envtest's own variable: a directory that holds the binaries.
@@ -23,13 +22,29 @@ const (
 	kubectlBinary           = "kubectl"
 )
 
-var binaries = []string{etcdBinary, apiServerBinary, controllerManagerBinary, kubectlBinary}
+// The programs that Kubernetes adds to these on a node.
+const (
+	schedulerBinary = "kube-scheduler"
+	proxyBinary     = "kube-proxy"
+	kubeletBinary   = "kubelet"
+)
+
+var (
+	binaries     = []string{etcdBinary, apiServerBinary, controllerManagerBinary, kubectlBinary}
+	nodeBinaries = []string{schedulerBinary, proxyBinary, kubeletBinary}
+)
 
 // Assets are absolute paths of the programs that a control plane consists of.
 type Assets struct {
 	Etcd, KubeAPIServer, KubeControllerManager, Kubectl string
 	// Version is the Kubernetes version that the sources pin, as in v1.37.2. Binaries from KUBEBUILDER_ASSETS may differ.
 	Version string
+}
+
+// NodeAssets are absolute paths of the programs of Kubernetes that a node runs besides a control plane. They are of the
+// same version.
+type NodeAssets struct {
+	KubeScheduler, KubeProxy, Kubelet string
 }
 
 // Binaries finds the programs of the control plane and makes those that are missing. Each is taken from the first place
@@ -41,128 +56,73 @@ type Assets struct {
 // written when everything is at hand. Without KUBEBUILDER_ASSETS the working directory must be inside the source tree.
 // The error says in one line what to do.
 func Binaries(ctx context.Context, log io.Writer) (Assets, error) {
-	if log == nil {
-		log = io.Discard
-	}
-	found := map[string]string{}
-	if dir := os.Getenv(assetsVariable); dir != "" {
-		if missing := search(dir, binaries, found); len(missing) > 0 {
-			say(log, "%s=%s has no %s: looking elsewhere for that", assetsVariable, dir, strings.Join(missing, ", "))
-		}
-	}
-	r, err := findRecipe()
-	if err != nil {
-		if len(found) == len(binaries) {
-			return assets(found, ""), nil
-		}
-		return Assets{}, err
-	}
-	cache, err := cacheDir()
+	found, version, err := ensure(ctx, binaries, log)
 	if err != nil {
 		return Assets{}, err
 	}
-	if missing := search(filepath.Join(cache, r.key), lacking(found), found); len(missing) > 0 {
-		if err := prepare(ctx, r, cache, found, log); err != nil {
-			return Assets{}, err
-		}
-	}
-	return assets(found, r.kubernetes), nil
-}
-
-func assets(found map[string]string, version string) Assets {
 	return Assets{
 		Etcd:                  found[etcdBinary],
 		KubeAPIServer:         found[apiServerBinary],
 		KubeControllerManager: found[controllerManagerBinary],
 		Kubectl:               found[kubectlBinary],
 		Version:               version,
-	}
+	}, nil
 }
 
-// prepare downloads or builds what found lacks, under the lock.
-func prepare(ctx context.Context, r recipe, cache string, found map[string]string, log io.Writer) error {
-	dir := filepath.Join(cache, r.key)
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return fmt.Errorf("make cache directory: %w", err)
-	}
-	unlock, err := lockFile(ctx, filepath.Join(cache, "lock"), log)
+// NodeBinaries does for the programs of a node what [Binaries] does for those of the control plane. envtest publishes none
+// of them.
+func NodeBinaries(ctx context.Context, log io.Writer) (NodeAssets, error) {
+	found, _, err := ensure(ctx, nodeBinaries, log)
 	if err != nil {
-		return err
+		return NodeAssets{}, err
 	}
-	defer unlock()
-	// Whoever held the lock before may have made them.
-	missing := search(dir, lacking(found), found)
-	if len(missing) == 0 {
-		return nil
-	}
-	if err := sweep(dir); err != nil {
-		return err
-	}
-	if canDownload(missing) {
-		if err := download(ctx, r, cache, missing, log); err != nil {
-			say(log, "no download of envtest's binaries (%v): building from source", err)
-		}
-		missing = search(dir, missing, found)
-	}
-	for _, name := range missing {
-		path, err := build(ctx, r, dir, name, log)
-		if err != nil {
-			return err
-		}
-		found[name] = path
-	}
-	return nil
+	return NodeAssets{
+		KubeScheduler: found[schedulerBinary],
+		KubeProxy:     found[proxyBinary],
+		Kubelet:       found[kubeletBinary],
+	}, nil
 }
 
-func lacking(found map[string]string) []string {
-	var names []string
-	for _, name := range binaries {
-		if found[name] == "" {
-			names = append(names, name)
+// ensure finds or makes the programs of these names, and tells the version that the sources pin, if it had to look there.
+func ensure(ctx context.Context, names []string, log io.Writer) (map[string]string, string, error) {
+	if log == nil {
+		log = io.Discard
+	}
+	found := map[string]string{}
+	if dir := os.Getenv(assetsVariable); dir != "" {
+		if missing := source.Search(dir, names, found); len(missing) > 0 {
+			say(log, "%s=%s has no %s: looking elsewhere for that", assetsVariable, dir, strings.Join(missing, ", "))
 		}
 	}
-	return names
-}
-
-// search adds to found what dir has of names and returns the rest.
-func search(dir string, names []string, found map[string]string) []string {
-	var missing []string
-	for _, name := range names {
-		path, err := filepath.Abs(filepath.Join(dir, name))
-		if err == nil {
-			var info fs.FileInfo
-			info, err = os.Stat(path)
-			if err == nil && info.Mode().IsRegular() && info.Mode().Perm()&0o111 != 0 {
-				found[name] = path
-				continue
-			}
-		}
-		missing = append(missing, name)
-	}
-	return missing
-}
-
-// partialPrefix marks files that a build has not finished.
-const partialPrefix = ".partial-"
-
-// sweep removes what an interrupted build left behind. The caller holds the lock.
-func sweep(dir string) error {
-	left, err := filepath.Glob(filepath.Join(dir, partialPrefix+"*"))
+	r, err := findRecipe()
 	if err != nil {
-		return fmt.Errorf("sweep cache directory: %w", err)
+		if len(found) == len(names) {
+			return found, "", nil
+		}
+		return nil, "", err
 	}
-	var failed error
-	for _, path := range left {
-		failed = errors.Join(failed, os.Remove(path))
+	cache, err := cacheDir()
+	if err != nil {
+		return nil, "", err
 	}
-	return failed
+	err = source.Ensure(ctx, cache, r.key, r.programs(names), found, log, func(missing []string) {
+		if !canDownload(missing) {
+			return
+		}
+		if failed := download(ctx, r, cache, missing, log); failed != nil {
+			say(log, "no download of envtest's binaries (%v): building from source", failed)
+		}
+	})
+	if err != nil {
+		return nil, "", err
+	}
+	return found, r.kubernetes, nil
 }
 
-// cacheDir is where downloaded and built binaries are kept. It honours XDG_CACHE_HOME.
-func cacheDir() (string, error) {
-	user, err := os.UserCacheDir()
-	if err != nil {
-		return "", fmt.Errorf("find cache directory (set HOME or XDG_CACHE_HOME, or %s): %w", assetsVariable, err)
-	}
-	return filepath.Join(user, "terdut-operator", "controlplane"), nil
+// cacheDir is where downloaded and built binaries are kept.
+func cacheDir() (string, error) { return source.CacheDir("controlplane") }
+
+// say writes one line to log. What is written there is for a reader who waits; a writer that fails changes nothing.
+func say(log io.Writer, format string, args ...any) {
+	_, _ = fmt.Fprintf(log, "controlplane: "+format+"\n", args...)
 }

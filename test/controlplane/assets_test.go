@@ -51,53 +51,6 @@ func TestBinariesComeFromTheFirstPlaceThatHasThem(t *testing.T) {
 		"controlplane: KUBEBUILDER_ASSETS=%s has no kube-controller-manager, kubectl: looking elsewhere for that\n", given)))
 }
 
-func TestSearchTakesProgramsOnly(t *testing.T) {
-	g := NewWithT(t)
-	dir := t.TempDir()
-	g.Expect(os.WriteFile(filepath.Join(dir, etcdBinary), nil, 0o644)).To(Succeed())
-	g.Expect(os.Mkdir(filepath.Join(dir, kubectlBinary), 0o755)).To(Succeed())
-	found := map[string]string{}
-	g.Expect(search(dir, binaries, found)).To(Equal(binaries))
-	g.Expect(found).To(BeEmpty())
-}
-
-func TestLockWaitsAndGivesUp(t *testing.T) {
-	g := NewWithT(t)
-	path := filepath.Join(t.TempDir(), "lock")
-	unlock, err := lockFile(context.Background(), path, &strings.Builder{})
-	g.Expect(err).NotTo(HaveOccurred())
-
-	ctx, cancel := context.WithCancel(context.Background())
-	cancel()
-	var log strings.Builder
-	_, err = lockFile(ctx, path, &log)
-	g.Expect(err).To(MatchError(context.Canceled))
-	g.Expect(log.String()).To(ContainSubstring("another process prepares the binaries"))
-
-	unlock()
-	unlock, err = lockFile(context.Background(), path, &log)
-	g.Expect(err).NotTo(HaveOccurred())
-	unlock()
-}
-
-func TestBuildErrorSaysWhatToDo(t *testing.T) {
-	failed := errors.New("exit status 1")
-	for output, want := range map[string]string{
-		"go: k8s.io/kubernetes@v1.37.2: Get \"https://proxy.example.com\": dial tcp: lookup proxy.example.com: no such host\n": "set GOPROXY",
-		"write /tmp/x: no space left on device\n":  "no space left on device: 4 GB are needed",
-		"# k8s.io/kubernetes\nx.go:1: undefined\n": "x.go:1: undefined",
-		"": "exit status 1",
-	} {
-		t.Run(want, func(t *testing.T) {
-			g := NewWithT(t)
-			err := buildError(context.Background(), etcdBinary, "v3.7.0", output, failed)
-			g.Expect(err.Error()).To(HavePrefix("build etcd v3.7.0: "))
-			g.Expect(err.Error()).To(ContainSubstring(want))
-			g.Expect(err.Error()).NotTo(ContainSubstring("\n"))
-		})
-	}
-}
-
 func TestExplainNamesTheCause(t *testing.T) {
 	g := NewWithT(t)
 	plane := &ControlPlane{logDir: t.TempDir()}

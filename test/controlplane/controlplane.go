@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 
 	"git.ryuvia.com/niklas/terdut-operator/test/controlplane/process"
+	"git.ryuvia.com/niklas/terdut-operator/test/controlplane/source"
 )
 
 const (
@@ -260,7 +261,7 @@ func (p *ControlPlane) explain(err error, names ...string) error {
 		if bytes.Contains(content, []byte("address already in use")) {
 			return fmt.Errorf("start %s: %w", name, errPortInUse)
 		}
-		err = fmt.Errorf("%w; last line of %s: %s", err, name, lastLine(string(content), nil))
+		err = fmt.Errorf("%w; last line of %s: %s", err, name, source.LastLine(string(content), nil))
 	}
 	return err
 }

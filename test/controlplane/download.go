@@ -3,7 +3,6 @@ package controlplane
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -16,6 +15,8 @@ import (
 
 	"golang.org/x/mod/semver"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
+
+	"git.ryuvia.com/niklas/terdut-operator/test/controlplane/source"
 )
 
 const (
@@ -25,10 +26,13 @@ const (
 	downloadTimeout = 5 * time.Minute
 )
 
-// canDownload tells whether envtest publishes one of the missing binaries.
-func canDownload(missing []string) bool {
-	return slices.ContainsFunc(missing, func(name string) bool { return name != controllerManagerBinary })
+// published tells whether envtest publishes a binary.
+func published(name string) bool {
+	return slices.Contains([]string{etcdBinary, apiServerBinary, kubectlBinary}, name)
 }
+
+// canDownload tells whether envtest publishes one of the missing binaries.
+func canDownload(missing []string) bool { return slices.ContainsFunc(missing, published) }
 
 // download fetches etcd, kube-apiserver and kubectl with setup-envtest, which verifies their digests, and puts those that
 // are missing into the cache.
@@ -48,14 +52,14 @@ func download(ctx context.Context, r recipe, cache string, missing []string, log
 	cmd.Stderr = &stderr
 	stdout, err := cmd.Output()
 	if err != nil {
-		return fmt.Errorf("setup-envtest: %s", lastLine(stderr.String(), err))
+		return fmt.Errorf("setup-envtest: %s", source.LastLine(stderr.String(), err))
 	}
 	dir := strings.TrimSpace(string(stdout))
 	for _, name := range missing {
-		if name == controllerManagerBinary {
+		if !published(name) {
 			continue
 		}
-		if err := copyProgram(filepath.Join(dir, name), filepath.Join(cache, r.key), name); err != nil {
+		if err := source.Copy(filepath.Join(dir, name), filepath.Join(cache, r.key), name); err != nil {
 			return err
 		}
 	}
@@ -78,30 +82,6 @@ func reachIndex(ctx context.Context) error {
 	}
 	if response.StatusCode != http.StatusOK {
 		return fmt.Errorf("ask for envtest's index: %s", response.Status)
-	}
-	return nil
-}
-
-// copyProgram copies from to dir/name; the file appears there complete or not at all.
-func copyProgram(from, dir, name string) (err error) {
-	source, err := os.Open(from)
-	if err != nil {
-		return fmt.Errorf("copy %s: %w", name, err)
-	}
-	defer func() { err = errors.Join(err, source.Close()) }()
-	partial := filepath.Join(dir, partialPrefix+name)
-	target, err := os.OpenFile(partial, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o755)
-	if err != nil {
-		return fmt.Errorf("copy %s: %w", name, err)
-	}
-	if _, err = io.Copy(target, source); err != nil {
-		return errors.Join(fmt.Errorf("copy %s: %w", name, err), target.Close())
-	}
-	if err = target.Close(); err != nil {
-		return fmt.Errorf("copy %s: %w", name, err)
-	}
-	if err = os.Rename(partial, filepath.Join(dir, name)); err != nil {
-		return fmt.Errorf("copy %s: %w", name, err)
 	}
 	return nil
 }

@@ -1,19 +1,19 @@
 package controlplane
 
 import (
-	"crypto/sha256"
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 
 	"golang.org/x/mod/modfile"
+	"golang.org/x/mod/semver"
+
+	"git.ryuvia.com/niklas/terdut-operator/test/controlplane/source"
 )
 
 const (
-	modulePath     = "git.ryuvia.com/niklas/terdut-operator"
 	kubernetesPath = "k8s.io/kubernetes"
 	etcdPath       = "go.etcd.io/etcd/server/v3"
 )
@@ -31,7 +31,7 @@ type recipe struct {
 }
 
 func findRecipe() (recipe, error) {
-	root, err := sourceRoot()
+	root, err := source.Root()
 	if err != nil {
 		return recipe{}, err
 	}
@@ -39,20 +39,19 @@ func findRecipe() (recipe, error) {
 		dir:         filepath.Join(root, "test", "controlplane", "build"),
 		downloadDir: filepath.Join(root, "test", "controlplane", "download"),
 	}
-	digest := sha256.New()
-	for _, name := range []string{"go.mod", "go.sum", filepath.Join("etcd", "main.go")} {
-		content, readErr := os.ReadFile(filepath.Join(r.dir, name))
-		if readErr != nil {
-			return recipe{}, fmt.Errorf("read build recipe: %w", readErr)
-		}
-		digest.Write(content)
-		if name == "go.mod" {
-			if err = r.readVersions(content); err != nil {
-				return recipe{}, err
-			}
-		}
+	goMod := filepath.Join(r.dir, "go.mod")
+	digest, err := source.Digest(goMod, filepath.Join(r.dir, "go.sum"), filepath.Join(r.dir, "etcd", "main.go"))
+	if err != nil {
+		return recipe{}, err
 	}
-	r.key = fmt.Sprintf("kubernetes-%s_etcd-%s_%s-%s_%.8x", r.kubernetes, r.etcd, runtime.GOOS, runtime.GOARCH, digest.Sum(nil)[:4])
+	content, err := os.ReadFile(goMod)
+	if err != nil {
+		return recipe{}, fmt.Errorf("read build recipe: %w", err)
+	}
+	if err = r.readVersions(content); err != nil {
+		return recipe{}, err
+	}
+	r.key = fmt.Sprintf("kubernetes-%s_etcd-%s_%s-%s_%s", r.kubernetes, r.etcd, runtime.GOOS, runtime.GOARCH, digest)
 	return r, nil
 }
 
@@ -75,22 +74,34 @@ func (r *recipe) readVersions(goMod []byte) error {
 	return nil
 }
 
-// sourceRoot walks up from the working directory to the operator's own go.mod. Nested modules on the way are passed.
-func sourceRoot() (string, error) {
-	start, err := os.Getwd()
-	if err != nil {
-		return "", fmt.Errorf("find source tree: %w", err)
+// programs are the recipes for the programs of these names.
+func (r *recipe) programs(names []string) []source.Program {
+	var programs []source.Program
+	for _, name := range names {
+		program := source.Program{
+			Name: name, Version: r.kubernetes, Dir: r.dir, Package: kubernetesPath + "/cmd/" + name,
+			LinkerFlags: versionFlags(r.kubernetes),
+			Otherwise:   fmt.Sprintf("set %s to a directory with %s", assetsVariable, strings.Join(names, ", ")),
+		}
+		if name == etcdBinary {
+			program.Version, program.Package = r.etcd, "./etcd"
+		}
+		programs = append(programs, program)
 	}
-	for dir := start; ; dir = filepath.Dir(dir) {
-		content, readErr := os.ReadFile(filepath.Join(dir, "go.mod"))
-		if readErr == nil && modfile.ModulePath(content) == modulePath {
-			return dir, nil
-		}
-		if readErr != nil && !errors.Is(readErr, fs.ErrNotExist) {
-			return "", fmt.Errorf("find source tree: %w", readErr)
-		}
-		if dir == filepath.Dir(dir) {
-			return "", fmt.Errorf("find source tree: %s is not inside the sources of %s; start from there", start, modulePath)
-		}
+	return programs
+}
+
+// versionFlags tell a program its version: the API server reports it and derives its feature gates from it.
+func versionFlags(version string) string {
+	majorMinor := strings.TrimPrefix(semver.MajorMinor(version), "v")
+	major, minor, _ := strings.Cut(majorMinor, ".")
+	var flags []string
+	for _, pkg := range []string{"k8s.io/component-base/version", "k8s.io/client-go/pkg/version"} {
+		flags = append(flags,
+			"-X", pkg+".gitVersion="+version,
+			"-X", pkg+".gitMajor="+major,
+			"-X", pkg+".gitMinor="+minor,
+			"-X", pkg+".gitTreeState=clean")
 	}
+	return strings.Join(flags, " ")
 }

@@ -1,4 +1,4 @@
-package controlplane
+package source
 
 import (
 	"fmt"
@@ -18,18 +18,18 @@ const (
 
 // say writes one line to log. What is written there is for a reader who waits; a writer that fails changes nothing.
 func say(log io.Writer, format string, args ...any) {
-	_, _ = fmt.Fprintf(log, "controlplane: "+format+"\n", args...)
+	_, _ = fmt.Fprintf(log, format+"\n", args...)
 }
 
-// progress shows step and the seconds that it has taken until the returned function is called with the step's outcome.
-func progress(log io.Writer, step string) func(error) {
+// Progress shows step and the seconds that it has taken until the returned function is called with the step's outcome.
+func Progress(log io.Writer, step string) func(error) {
 	interval, head, tail := logInterval, "", "\n"
 	if file, ok := log.(*os.File); ok && term.IsTerminal(int(file.Fd())) {
 		interval, head, tail = terminalInterval, "\r", ""
 	}
 	begin := time.Now()
 	show := func(end string) {
-		_, _ = fmt.Fprintf(log, "%scontrolplane: %s ... %d s%s", head, step, int(time.Since(begin).Seconds()), end)
+		_, _ = fmt.Fprintf(log, "%s%s ... %d s%s", head, step, int(time.Since(begin).Seconds()), end)
 	}
 	show(tail)
 	stop := make(chan struct{})

@@ -1,4 +1,4 @@
-package controlplane
+package source
 
 import (
 	"context"
@@ -14,9 +14,9 @@ import (
 // lockPoll is how often a waiting process asks for the lock again.
 const lockPoll = 200 * time.Millisecond
 
-// lockFile takes an exclusive lock on path and waits for it, saying so once. The kernel lets go of the lock when the
+// Lock takes an exclusive lock on path and waits for it, saying so once. The kernel lets go of the lock when the
 // holder dies, so the file may stay. The returned function releases it.
-func lockFile(ctx context.Context, path string, log io.Writer) (func(), error) {
+func Lock(ctx context.Context, path string, log io.Writer) (func(), error) {
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("open lock: %w", err)
@@ -34,7 +34,7 @@ func lockFile(ctx context.Context, path string, log io.Writer) (func(), error) {
 			return nil, fmt.Errorf("lock %s: %w", path, err)
 		}
 		if !waiting {
-			say(log, "another process prepares the binaries; waiting for %s", path)
+			say(log, "another process prepares the programs; waiting for %s", path)
 		}
 		select {
 		case <-ctx.Done():
