@@ -48,6 +48,8 @@ func check(op operation, resp *http.Response, body []byte, key string) error {
 
 func checkSuccess(op operation, status int, media string, body []byte) error {
 	switch {
+	case status == http.StatusPartialContent:
+		return op.fail(status, "a part of the answer, where the whole of it belongs")
 	case op.path == pathHealth:
 		// The body of a health answer is no contract, but a page is somebody else's.
 		if media == "text/html" {
@@ -155,8 +157,11 @@ func array[T checked](resp *http.Response, err error) ([]T, error) {
 	if err = decode(resp, &values); err != nil {
 		return nil, err
 	}
-	if values == nil {
+	switch {
+	case values == nil:
 		return nil, opOf(resp).fail(resp.StatusCode, "null where a list belongs")
+	case isPage(resp.Header, len(values)):
+		return nil, opOf(resp).fail(resp.StatusCode, "one page of a longer list, where the whole list belongs")
 	}
 	for _, value := range values {
 		if !value.complete() {
@@ -165,6 +170,27 @@ func array[T checked](resp *http.Response, err error) ([]T, error) {
 	}
 	return values, nil
 }
+
+// isPage recognises a list of which there is more: what stands on the next page would read as absent. The API has no
+// pages, so these are the ways in which others tell of theirs.
+func isPage(header http.Header, shown int) bool {
+	if header.Get("X-Next-Page") != "" {
+		return true
+	}
+	for _, links := range header.Values("Link") {
+		if nextLink.MatchString(links) {
+			return true
+		}
+	}
+	for _, name := range []string{"X-Total-Count", "X-Total"} {
+		if total, err := strconv.Atoi(header.Get(name)); err == nil && total > shown {
+			return true
+		}
+	}
+	return false
+}
+
+var nextLink = regexp.MustCompile(`(?i);\s*rel\s*=\s*"?(?:[a-z ]* )?next\b`)
 
 // nothing expects success and reads no value.
 func nothing(resp *http.Response, err error) error {

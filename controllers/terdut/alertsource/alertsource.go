@@ -54,9 +54,11 @@ func (k *kind) List(
 	if err != nil {
 		return nil, attach.OfTeam(err, "list integrations")
 	}
-	held, err := k.heldKey(ctx, s)
-	if err != nil {
-		return nil, err
+	held := int64(0)
+	if s.DeletionTimestamp.IsZero() { // a deletion does not ask for keys, and reads no Secret
+		if held, err = k.heldKey(ctx, s); err != nil {
+			return nil, err
+		}
 	}
 	out := make([]remote.Thing[body], 0, len(integrations))
 	for i := range integrations {
@@ -64,7 +66,17 @@ func (k *kind) List(
 		t.KeyLost = t.ID != held
 		out = append(out, t)
 	}
-	return out, at.ProveGone(ctx, s.Status.Remote, remote.IDs(out), as)
+	return out, at.ProveGone(ctx, s.Status.Remote, remote.IDs(out), as, func(ctx context.Context) ([]int64, error) {
+		again, failed := at.API.Integrations(ctx, at.TeamID, remote.Fresh)
+		if failed != nil {
+			return nil, attach.OfTeam(failed, "list integrations")
+		}
+		ids := make([]int64, 0, len(again))
+		for i := range again {
+			ids = append(ids, again[i].ID)
+		}
+		return ids, nil
+	})
 }
 
 // Compare: the server cannot change the kind of an integration.

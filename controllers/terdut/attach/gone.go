@@ -16,8 +16,11 @@ import (
 // not show counts as gone: a list that is empty by mistake looks like that of a
 // server on which nothing is left, and what is believed gone is made again. It
 // costs nothing while the object is shown, and is not asked of a snapshot, from
-// which nothing follows.
-func (a Access) ProveGone(ctx context.Context, recorded *v1alpha1.RemoteIdentity, shown []int64, as remote.Freshness) error {
+// which nothing follows. again lists what belongs to a team once more; for the
+// teams themselves, of which each can be asked for, it is nil.
+func (a Access) ProveGone(
+	ctx context.Context, recorded *v1alpha1.RemoteIdentity, shown []int64, as remote.Freshness, again func(context.Context) ([]int64, error),
+) error {
 	if as == remote.Snapshot || recorded == nil || recorded.ServerUID != a.Server.UID || slices.Contains(shown, recorded.ID) {
 		return nil
 	}
@@ -27,7 +30,18 @@ func (a Access) ProveGone(ctx context.Context, recorded *v1alpha1.RemoteIdentity
 	if recorded.TeamID != a.TeamID {
 		return nil // it went with its team
 	}
-	return a.proveListing(ctx)
+	if err := a.proveListing(ctx); err != nil {
+		return err
+	}
+	second, err := again(ctx)
+	switch {
+	case err != nil:
+		return err
+	case slices.Contains(second, recorded.ID):
+		return contradiction("the list of what belongs to team %d lacked %d, and has it on a second look", a.TeamID, recorded.ID)
+	default:
+		return nil
+	}
 }
 
 // proveTeamGone: only a proved 404 for what every team has means that the team

@@ -45,6 +45,17 @@ func (k *kind) Desired(
 func (k *kind) List(
 	ctx context.Context, at attach.Access, s *v1alpha1.TerdutDeadmanSwitch, as remote.Freshness,
 ) ([]remote.Thing[body], error) {
+	out, err := list(ctx, at, as)
+	if err != nil {
+		return nil, err
+	}
+	return out, at.ProveGone(ctx, s.Status.Remote, remote.IDs(out), as, func(ctx context.Context) ([]int64, error) {
+		again, failed := list(ctx, at, remote.Fresh)
+		return remote.IDs(again), failed
+	})
+}
+
+func list(ctx context.Context, at attach.Access, as remote.Freshness) ([]remote.Thing[body], error) {
 	switches, err := at.API.DeadmanSwitches(ctx, at.TeamID, as)
 	if err != nil {
 		return nil, attach.OfTeam(err, "list dead man's switches")
@@ -53,7 +64,7 @@ func (k *kind) List(
 	for i := range switches {
 		out = append(out, thing(&switches[i]))
 	}
-	return out, at.ProveGone(ctx, s.Status.Remote, remote.IDs(out), as)
+	return out, nil
 }
 
 func (k *kind) Compare(want, got body) remote.Difference { return differs(want, got) }

@@ -153,7 +153,7 @@ func writeEnding(err error, condition string) error {
 	case errors.As(err, &immutable):
 		return outcome.Refused(condition, v1alpha1.ReasonApplyFailed, "%s", immutable.Error()).Because(err)
 	case errors.As(err, &answer) && aboutRequest(answer.Status().Code):
-		return outcome.Waiting(condition, v1alpha1.ReasonApplyFailed, "the API server refuses: %s", err.Error()).Because(err)
+		return outcome.Waiting(condition, v1alpha1.ReasonApplyFailed, "the API server refuses: %s", outcome.Steady(err.Error())).Because(err)
 	}
 	return err
 }

@@ -55,7 +55,7 @@ func (k *kind) List(
 	for i := range teams {
 		out = append(out, thing(&teams[i]))
 	}
-	return out, at.ProveGone(ctx, t.Status.Remote, remote.IDs(out), as)
+	return out, at.ProveGone(ctx, t.Status.Remote, remote.IDs(out), as, nil)
 }
 
 func (k *kind) Compare(want, got body) remote.Difference {
