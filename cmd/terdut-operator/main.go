@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
+	"git.ryuvia.com/niklas/terdut-operator/charts"
 	"git.ryuvia.com/niklas/terdut-operator/controllers"
 	"git.ryuvia.com/niklas/terdut-operator/controllers/terdut/connect"
 	"git.ryuvia.com/niklas/terdut-operator/controllers/terdut/scope"
@@ -30,16 +31,32 @@ type settings struct {
 	leaderElect bool
 	namespace   string
 	watch       string
+	crds        bool
+	version     bool
 	log         zap.Options
 }
 
 func main() {
-	s := parse()
-	ctrl.SetLogger(zap.New(zap.UseFlagOptions(&s.log)))
-	if err := run(s); err != nil {
+	if err := command(os.Args[1:]); err != nil {
 		fmt.Fprintf(os.Stderr, "terdut-operator: %v\n", err)
 		os.Exit(1)
 	}
+}
+
+func command(args []string) error {
+	if len(args) > 0 && args[0] == "release" {
+		return releaseAll(args[1:])
+	}
+	s := parse()
+	switch {
+	case flag.NArg() > 0:
+		return fmt.Errorf("no command %q: there is release, and without a command the operator runs", flag.Arg(0))
+	case s.version:
+		fmt.Println(charts.Version())
+		return nil
+	}
+	ctrl.SetLogger(zap.New(zap.UseFlagOptions(&s.log)))
+	return run(s)
 }
 
 func parse() settings {
@@ -62,6 +79,9 @@ func parse() settings {
 	flag.StringVar(&s.namespace, "leader-election-namespace", "", "namespace of the leader lease; the pod's own when empty")
 	flag.StringVar(&s.watch, "watch-namespaces", "",
 		"namespaces to look at, separated by commas, with a Role in each and no ClusterRole; the whole cluster when empty")
+	flag.BoolVar(&s.crds, "crds-upgrade", false,
+		"bring the custom resource definitions up to the operator's version at the start; not with --watch-namespaces")
+	flag.BoolVar(&s.version, "version", false, "print the version and end")
 	s.log.BindFlags(flag.CommandLine)
 	flag.Parse()
 	return s
@@ -82,21 +102,29 @@ func run(s settings) error {
 	if err != nil {
 		return fmt.Errorf("--watch-namespaces: %w", err)
 	}
+	if s.crds && len(watched) > 0 {
+		return errors.New("--crds-upgrade needs rights in the whole cluster, which --watch-namespaces does without: remove one of them")
+	}
 	cfg, err := ctrl.GetConfig()
 	if err != nil {
 		return fmt.Errorf("find the API server: %w", err)
+	}
+	ctx := ctrl.SetupSignalHandler()
+	if s.crds {
+		if err := upgradeCRDs(ctx, cfg); err != nil {
+			return err
+		}
 	}
 	options := controllers.ManagerOptions(watched...)
 	options.Metrics = metricsserver.Options{BindAddress: s.metrics}
 	options.HealthProbeBindAddress = s.probes
 	options.LeaderElection = s.leaderElect
-	options.LeaderElectionID = "terdut-operator"
+	options.LeaderElectionID = lease
 	options.LeaderElectionNamespace = s.namespace
 	mgr, err := ctrl.NewManager(cfg, options)
 	if err != nil {
 		return fmt.Errorf("set up the manager: %w", err)
 	}
-	ctx := ctrl.SetupSignalHandler()
 	if err := controllers.Register(ctx, mgr, controllers.Options{
 		Resync: s.resync, Namespaces: watched, Limits: s.limits, Proxy: proxy, AllowLoopback: s.loopback,
 	}); err != nil {

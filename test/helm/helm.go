@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 )
 
 // The majors that are tested, for [Path] and [New].
@@ -62,9 +63,11 @@ func (h *Helm) Command(ctx context.Context, args ...string) *exec.Cmd {
 // error holds what it wrote to standard error.
 func (h *Helm) Run(ctx context.Context, args ...string) (string, error) {
 	cmd := h.Command(ctx, args...)
+	var stderr strings.Builder
+	cmd.Stderr = &stderr
 	output, err := cmd.Output()
 	if err != nil {
-		return string(output), fmt.Errorf("helm %s %v: %w: %s", h.Version, args, err, said(err))
+		return string(output), fmt.Errorf("helm %s %v: %w: %s", h.Version, args, err, strings.TrimSpace(stderr.String()))
 	}
 	return string(output), nil
 }
