@@ -31,6 +31,23 @@ func Available() error {
 	return err
 }
 
+// Programs are the absolute paths of initdb and postgres, or the error of [Available] where there are none.
+func Programs() (initdb, postgres string, err error) {
+	found, ok := locate()
+	if !ok {
+		return "", "", errMissing
+	}
+	initdb, err = filepath.Abs(found.initdb)
+	if err != nil {
+		return "", "", fmt.Errorf("find PostgreSQL: %w", err)
+	}
+	postgres, err = filepath.Abs(found.postgres)
+	if err != nil {
+		return "", "", fmt.Errorf("find PostgreSQL: %w", err)
+	}
+	return initdb, postgres, nil
+}
+
 // T is the part of testing.TB that Need uses; GinkgoT() has it too.
 type T interface {
 	Helper()
@@ -52,10 +69,12 @@ func Need(t T) {
 	}
 }
 
+var errMissing = errors.New("PostgreSQL is not installed: apt-get install postgresql, or put initdb and postgres into PATH")
+
 func find() (programs, error) {
 	found, ok := locate()
 	if !ok {
-		return found, errors.New("PostgreSQL is not installed: apt-get install postgresql, or put initdb and postgres into PATH")
+		return found, errMissing
 	}
 	if os.Geteuid() != 0 {
 		return found, nil
