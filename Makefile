@@ -9,7 +9,7 @@ TOOL := go tool -modfile=hack/tools/go.mod
 LINT := go tool -modfile=hack/lint/go.mod golangci-lint-kube-api-linter
 
 # Suites that start a real API server. Everything else is unit tests.
-REAL := ./test/cel/... ./test/controlplane/... ./test/localnode/... ./test/envtest/... ./controllers/internal/apply/envtest/...
+REAL := ./test/chart/... ./test/helm/... ./test/cel/... ./test/controlplane/... ./test/localnode/... ./test/envtest/... ./controllers/internal/apply/envtest/...
 REAL_DIRS := $(subst ./,,$(subst /...,,$(REAL)))
 RESULTS := .test
 
@@ -24,13 +24,22 @@ generate: ## Regenerate everything that is generated, and tidy the modules.
 	rm -rf applyconfig/terdut
 	$(TOOL) controller-gen object crd applyconfiguration paths=./api/... output:crd:dir=config/crd
 	$(TOOL) controller-gen rbac:roleName=terdut-operator paths=./controllers/... output:rbac:dir=config/rbac
+	@$(MAKE) --no-print-directory chart
 	$(TOOL) oapi-codegen -config terdutapi/cfg.yaml openapi/terdut.yaml
 	$(TOOL) oapi-codegen -config test/refserver/internal/gen/cfg.yaml openapi/terdut.yaml
+
+.PHONY: chart
+chart: ## Copy into the chart what it shares with config/: custom resource definitions and rights.
+	rm -rf charts/terdut-operator/crds charts/terdut-operator/rbac
+	mkdir charts/terdut-operator/crds charts/terdut-operator/rbac
+	cp config/crd/terdut.ryuvia.com_*.yaml charts/terdut-operator/crds/
+	cp config/rbac/*role.yaml charts/terdut-operator/rbac/
+	cp config/namespaced/watched/role.yaml charts/terdut-operator/rbac/namespaced_role.yaml
 
 .PHONY: verify
 verify: generate ## Fail if generating changes anything.
 	@git diff --exit-code --stat -- . || { echo "verify: generated files are out of date: commit what \`make generate\` changes"; exit 1; }
-	@test -z "$$(git status --porcelain -- api applyconfig config terdutapi test/refserver/internal/gen)" || \
+	@test -z "$$(git status --porcelain -- api applyconfig config charts terdutapi test/refserver/internal/gen)" || \
 		{ git status --short; echo "verify: generated files are not committed"; exit 1; }
 
 .PHONY: lint
@@ -41,6 +50,7 @@ lint: ## Check the rules of CONTRIBUTING.md that a machine can check.
 test: ## Run the unit tests under the race detector, then the suites on a real API server.
 	@mkdir -p $(RESULTS) && rm -f $(RESULTS)/*.json
 	go run ./test/controlplane/cmd/controlplane build
+	go run ./test/helm/cmd/helm
 	$(TOOL) gotestsum --format pkgname --format-hide-empty-pkg --jsonfile $(RESULTS)/unit.json -- -race \
 		$$(go list ./... | grep -vE '/($(subst $(eval ) ,|,$(REAL_DIRS)))(/|$$)')
 	$(TOOL) gotestsum --format pkgname --format-hide-empty-pkg --jsonfile $(RESULTS)/real.json -- -count=1 -p=1 -timeout=20m $(REAL)
@@ -50,6 +60,15 @@ test: ## Run the unit tests under the race detector, then the suites on a real A
 .PHONY: demo
 demo: ## From nothing to five Ready objects, and what happens to them. KEEP=1 leaves it running.
 	@go run ./test/demo
+
+.PHONY: images
+images: ## Make the images of operator and reference server, as archives in .images/. VERSION= gives another tag.
+	go -C hack/images test ./...
+	go run ./test/e2e/cmd/images $(if $(VERSION),-version $(VERSION))
+
+.PHONY: e2e
+e2e: ## Play the whole life of an installation on a real node. docs/e2e.md says what it needs.
+	E2E=1 go test -count=1 -timeout=60m ./test/e2e -v -ginkgo.v
 
 .PHONY: figures
 figures: ## Print the figures of the last run of each suite.
