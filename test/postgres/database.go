@@ -42,10 +42,36 @@ func (p *Postgres) Connect(ctx context.Context, database string) (*pgx.Conn, err
 	return connection, nil
 }
 
+// Admin does what the owner of a server does, on a server that this package has started or on any other.
+type Admin struct {
+	// Open connects to a database that is always there, as a superuser. It is called for each operation.
+	Open func(ctx context.Context) (*pgx.Conn, error)
+}
+
+// Admin is the owner of this server.
+func (p *Postgres) Admin() Admin {
+	return Admin{Open: func(ctx context.Context) (*pgx.Conn, error) { return p.Connect(ctx, superuser) }}
+}
+
+// CreateDatabase is [Admin.CreateDatabase] on this server.
+func (p *Postgres) CreateDatabase(ctx context.Context, database, owner, password string) error {
+	return p.Admin().CreateDatabase(ctx, database, owner, password)
+}
+
+// SetPassword is [Admin.SetPassword] on this server.
+func (p *Postgres) SetPassword(ctx context.Context, user, password string) error {
+	return p.Admin().SetPassword(ctx, user, password)
+}
+
+// Disconnect is [Admin.Disconnect] on this server.
+func (p *Postgres) Disconnect(ctx context.Context, user string) error {
+	return p.Admin().Disconnect(ctx, user)
+}
+
 // CreateDatabase makes a role that can log in with the password, and a database that it owns. A role that exists gets the
 // password; a database that exists is an error.
-func (p *Postgres) CreateDatabase(ctx context.Context, database, owner, password string) error {
-	return p.administer(ctx, func(c *pgx.Conn) error {
+func (a Admin) CreateDatabase(ctx context.Context, database, owner, password string) error {
+	return a.administer(ctx, func(c *pgx.Conn) error {
 		var exists bool
 		err := c.QueryRow(ctx, `SELECT EXISTS (SELECT FROM pg_roles WHERE rolname = $1)`, owner).Scan(&exists)
 		if err != nil {
@@ -66,8 +92,8 @@ func (p *Postgres) CreateDatabase(ctx context.Context, database, owner, password
 }
 
 // SetPassword changes a role's password. Connections that stand are not asked again: end them with [Postgres.Disconnect].
-func (p *Postgres) SetPassword(ctx context.Context, user, password string) error {
-	return p.administer(ctx, func(c *pgx.Conn) error {
+func (a Admin) SetPassword(ctx context.Context, user, password string) error {
+	return a.administer(ctx, func(c *pgx.Conn) error {
 		if err := run(ctx, c, `ALTER ROLE %I PASSWORD %L`, user, password); err != nil {
 			return fmt.Errorf("set password of role %q: %w", user, err)
 		}
@@ -76,8 +102,8 @@ func (p *Postgres) SetPassword(ctx context.Context, user, password string) error
 }
 
 // Disconnect breaks every connection of a user, but not the one that it uses itself.
-func (p *Postgres) Disconnect(ctx context.Context, user string) error {
-	return p.administer(ctx, func(c *pgx.Conn) error {
+func (a Admin) Disconnect(ctx context.Context, user string) error {
+	return a.administer(ctx, func(c *pgx.Conn) error {
 		_, err := c.Exec(ctx, `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = $1
 			AND pid <> pg_backend_pid()`, user)
 		if err != nil {
@@ -87,8 +113,8 @@ func (p *Postgres) Disconnect(ctx context.Context, user string) error {
 	})
 }
 
-func (p *Postgres) administer(ctx context.Context, do func(*pgx.Conn) error) error {
-	connection, err := p.Connect(ctx, superuser)
+func (a Admin) administer(ctx context.Context, do func(*pgx.Conn) error) error {
+	connection, err := a.Open(ctx)
 	if err != nil {
 		return err
 	}
