@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"compress/gzip"
 	"encoding/pem"
 	"io/fs"
 
@@ -25,7 +26,7 @@ func baseLayer() (v1.Layer, error) {
 		{path: "/etc/group", mode: 0o644, content: []byte("root:x:0:\nnonroot:x:65532:\n")},
 		{path: "/etc/ssl/certs/ca-certificates.crt", mode: 0o644, content: roots()},
 		{path: "/tmp", mode: fs.ModeDir | fs.ModeSticky | 0o777},
-	})
+	}, gzip.BestCompression)
 }
 
 // roots are the certificates in PEM. A root that is trusted for a part of its certificates only is left out: a file can

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"compress/gzip"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -130,7 +131,7 @@ func (p product) image(base v1.Layer, root, version string, platform v1.Platform
 		return nil, err
 	}
 	inside := "/" + filepath.Base(p.program)
-	top, err := newLayer([]entry{{path: inside, mode: fs.FileMode(0o755), from: program}})
+	top, err := newLayer([]entry{{path: inside, mode: fs.FileMode(0o755), from: program}}, gzip.BestCompression)
 	if err != nil {
 		return nil, err
 	}

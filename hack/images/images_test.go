@@ -3,6 +3,7 @@ package main
 import (
 	"archive/tar"
 	"bytes"
+	"compress/gzip"
 	"crypto/x509"
 	"encoding/json"
 	"errors"
@@ -148,7 +149,7 @@ func TestLayer(t *testing.T) {
 		{path: "/usr/bin/tool", mode: 0o755, content: []byte("x")},
 		{path: "/tmp", mode: fs.ModeDir | fs.ModeSticky | 0o777},
 		{path: "/bin", mode: fs.ModeSymlink, target: "usr/bin"},
-	})
+	}, gzip.BestSpeed)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,7 +4,6 @@ import (
 	"archive/tar"
 	"bytes"
 	"cmp"
-	"compress/gzip"
 	"fmt"
 	"io"
 	"io/fs"
@@ -34,8 +33,9 @@ type entry struct {
 // epoch is the time of everything in an image: a time of the build would give each build another digest.
 var epoch = time.Unix(0, 0).UTC()
 
-// newLayer writes the entries, in the order of their paths and with the directories that they need.
-func newLayer(entries []entry) (v1.Layer, error) {
+// newLayer writes the entries, in the order of their paths and with the directories that they need, and compresses them at
+// a level of gzip.
+func newLayer(entries []entry, level int) (v1.Layer, error) {
 	var archive bytes.Buffer
 	w := tar.NewWriter(&archive)
 	for _, e := range withParents(entries) {
@@ -48,7 +48,7 @@ func newLayer(entries []entry) (v1.Layer, error) {
 	}
 	open := func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(archive.Bytes())), nil }
 	layer, err := tarball.LayerFromOpener(open, tarball.WithMediaType(types.OCILayer),
-		tarball.WithCompressionLevel(gzip.BestCompression), tarball.WithCompressedCaching)
+		tarball.WithCompressionLevel(level), tarball.WithCompressedCaching)
 	if err != nil {
 		return nil, fmt.Errorf("write a layer: %w", err)
 	}

@@ -9,6 +9,7 @@
 package main
 
 import (
+	"compress/gzip"
 	"errors"
 	"flag"
 	"fmt"
@@ -99,7 +100,8 @@ func runPack(args []string) error {
 	if err != nil {
 		return err
 	}
-	top, err := newLayer(content)
+	// It lives as long as a test does.
+	top, err := newLayer(content, gzip.BestSpeed)
 	if err != nil {
 		return err
 	}
