@@ -121,6 +121,8 @@ func run(s settings) error {
 	options.LeaderElection = s.leaderElect
 	options.LeaderElectionID = lease
 	options.LeaderElectionNamespace = s.namespace
+	// The process ends when the manager does, so the next one need not wait for the lease to run out.
+	options.LeaderElectionReleaseOnCancel = true
 	mgr, err := ctrl.NewManager(cfg, options)
 	if err != nil {
 		return fmt.Errorf("set up the manager: %w", err)
