@@ -11,7 +11,8 @@ import (
 )
 
 // SecretReads are the reads of single Secrets since the last Reset, as
-// "namespace/name": those from the API server, and those from the cache.
+// "namespace/name": those from the API server, and those from the cache. Who asks
+// for metadata only sees no value, and does not count.
 func (r *Requests) SecretReads() []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -21,7 +22,7 @@ func (r *Requests) SecretReads() []string {
 // sawSecret notes a read; the caller holds the lock.
 func (r *Requests) sawSecret(req *http.Request) {
 	before, name, ok := strings.Cut(req.URL.Path, "/secrets/")
-	if ok && req.Method == http.MethodGet {
+	if ok && req.Method == http.MethodGet && !strings.Contains(req.Header.Get("Accept"), "as=PartialObjectMetadata") {
 		r.secrets = append(r.secrets, before[strings.LastIndex(before, "/")+1:]+"/"+name)
 	}
 }
