@@ -59,8 +59,8 @@ type Options struct {
 	OptionalPeriod time.Duration
 	// Limits bound what one server is asked; Window follows Resync.
 	Limits connect.Limits
-	// Clock tells the sessions with servers the time; nil means time.Now. For
-	// tests.
+	// Clock tells the sessions with servers, and what lives on them, the time;
+	// nil means time.Now. For tests.
 	Clock func() time.Time
 	// Proxy is the forward proxy for calls to servers; nil means none.
 	Proxy *url.URL
@@ -148,7 +148,7 @@ func Register(ctx context.Context, mgr ctrl.Manager, o Options) error {
 	} {
 		deps := attach.Deps{
 			Client: mgr.GetClient(), Live: live, Engine: engine, Resolver: resolver,
-			Recorder: mgr.GetEventRecorder(name), Schedule: outcome.NewSchedule(o.Resync),
+			Recorder: mgr.GetEventRecorder(name), Schedule: outcome.NewSchedule(o.Resync), Now: o.Clock,
 		}
 		if err := setup(ctx, mgr, deps); err != nil {
 			return err

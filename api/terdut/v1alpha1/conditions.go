@@ -116,7 +116,8 @@ const (
 	// ConditionDegraded: a deletion cannot finish.
 	//
 	//	True:    TeamsAttached and DeletionBlocked (TerdutServer); those of
-	//	         ReferencesResolved and Synced (what lives on a server)
+	//	         ReferencesResolved and Synced, and after half an hour
+	//	         DeletionStuck (what lives on a server)
 	ConditionDegraded = "Degraded"
 	// ConditionReconciling: the operator is at work on a generation.
 	//
@@ -219,6 +220,18 @@ const (
 	// was told not to look.
 	ReasonNamespaceNotWatched = "NamespaceNotWatched"
 
+	// ReasonDeletionStuck: a deletion has not finished for half an hour.
+	ReasonDeletionStuck = "DeletionStuck"
+	// ReasonServerGone, ReasonServerTerminating, ReasonForceOrphan, ReasonTeamGone
+	// and ReasonPolicyLeft are why a resource was let go although something of it
+	// may be left on the server.
+	ReasonServerGone        = "ServerGone"
+	ReasonServerTerminating = "ServerTerminating"
+	ReasonForceOrphan       = "ForceOrphan"
+	ReasonTeamGone          = "TeamGone"
+	// ReasonPolicyLeft: the server does not take an empty policy.
+	ReasonPolicyLeft = "PolicyLeft"
+
 	ReasonDeletionBlocked = "DeletionBlocked"
 	ReasonTeamsAttached   = "TeamsAttached"
 )
@@ -234,6 +247,7 @@ const (
 	EventDriftCorrected = "DriftCorrected"
 	EventPruned         = "Pruned"
 	EventReleased       = "Released"
+	EventOrphaned       = "Orphaned"
 	EventBootstrapped   = "Bootstrapped"
 	EventRevoked        = "Revoked"
 	EventKeyUnaccounted = "KeyUnaccounted"

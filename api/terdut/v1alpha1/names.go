@@ -1,5 +1,7 @@
 package v1alpha1
 
+import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 const (
 	// Finalizer holds a custom resource until what it made on the server is
 	// gone, or a custom resource others depend on until they are gone.
@@ -23,6 +25,12 @@ const (
 	// the one call that may fill it. An empty Secret that bears it means that
 	// the answer of that call was lost, or that somebody else was first.
 	AnnotationBootstrapAttempt = "terdut.ryuvia.com/bootstrap-attempt"
+	// AnnotationForceOrphan with the value "true" lets a resource go at its
+	// deletion without any call to its server, and leaves what is there. On a
+	// TerdutServer it counts for every resource recorded on it that is being
+	// deleted, and lets the TerdutServer go although teams live on it.
+	AnnotationForceOrphan = "terdut.ryuvia.com/force-orphan"
+
 	// AnnotationIntegrationID stands on a webhook Secret and says whose key it
 	// holds: the server-side ID of the integration.
 	AnnotationIntegrationID = "terdut.ryuvia.com/integration-id"
@@ -79,6 +87,9 @@ const (
 	WebhookKeyKey         = "key"
 	WebhookInternalURLKey = "internalURL"
 )
+
+// IsOn tells whether an annotation that is a switch is on: its value is "true".
+func IsOn(o metav1.Object, annotation string) bool { return o.GetAnnotations()[annotation] == "true" }
 
 // CredentialsSecretName is the Secret that holds the operator's own key for
 // the TerdutServer of that name.

@@ -42,6 +42,20 @@ type LocalRef struct {
 	Name string `json:"name"`
 }
 
+// DeletionPolicy says what becomes of an object on the server when the
+// resource that holds it is deleted.
+//
+// +kubebuilder:validation:Enum=Delete;Orphan
+type DeletionPolicy string
+
+const (
+	// DeletionDelete deletes the object; an escalation policy is cleared, or
+	// replaced by that of the next rule that waits.
+	DeletionDelete DeletionPolicy = "Delete"
+	// DeletionOrphan leaves the object as it is.
+	DeletionOrphan DeletionPolicy = "Orphan"
+)
+
 // RemoteStatus is what every kind that lives on a server records about its
 // identity there. It is the memory that makes a crash between two steps
 // harmless, so the operator carries it forward in every status it writes.

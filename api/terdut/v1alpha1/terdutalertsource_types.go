@@ -57,6 +57,12 @@ type TerdutAlertSourceSpec struct {
 	// +kubebuilder:validation:MaxLength=200
 	// +kubebuilder:validation:XValidation:rule="!self.matches('-(terdut|retired)-[0-9a-f]*$')",message="name may not end in -terdut-... or -retired-...: the operator marks unfinished objects so; choose another name"
 	Name string `json:"name"`
+	// deletionPolicy is what becomes of the integration on the server when this
+	// TerdutAlertSource is deleted: Delete (default) deletes it and its webhook
+	// Secret, Orphan leaves both, the Secret without an owner.
+	// +optional
+	// +kubebuilder:default=Delete
+	DeletionPolicy DeletionPolicy `json:"deletionPolicy,omitempty"`
 }
 
 // TerdutAlertSourceStatus is the integration as the operator last saw it.

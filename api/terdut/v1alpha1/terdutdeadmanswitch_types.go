@@ -57,6 +57,12 @@ type TerdutDeadmanSwitchSpec struct {
 	// +kubebuilder:validation:MaxLength=63
 	// +kubebuilder:validation:Pattern=`^[a-zA-Z0-9_-]+$`
 	Severity string `json:"severity"`
+	// deletionPolicy is what becomes of the switch on the server when this
+	// TerdutDeadmanSwitch is deleted: Delete (default) deletes it, Orphan leaves
+	// it running.
+	// +optional
+	// +kubebuilder:default=Delete
+	DeletionPolicy DeletionPolicy `json:"deletionPolicy,omitempty"`
 }
 
 // TerdutDeadmanSwitchStatus is the switch as the operator last saw it.

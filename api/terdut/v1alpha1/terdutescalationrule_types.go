@@ -53,6 +53,12 @@ type TerdutEscalationRuleSpec struct {
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=20
 	Levels []EscalationLevel `json:"levels"`
+	// deletionPolicy is what becomes of the policy on the server when this
+	// TerdutEscalationRule is deleted: Delete (default) replaces it by that of
+	// the next rule that waits for the team, or clears it; Orphan leaves it.
+	// +optional
+	// +kubebuilder:default=Delete
+	DeletionPolicy DeletionPolicy `json:"deletionPolicy,omitempty"`
 }
 
 // EscalationLevel is one step of a policy.

@@ -46,6 +46,12 @@ type TerdutTeamSpec struct {
 	// not given here is none, on the server too.
 	// +optional
 	OIDC *TeamOIDC `json:"oidc,omitempty"`
+	// deletionPolicy is what becomes of the team on the server when this
+	// TerdutTeam is deleted: Delete (default) deletes it with everything on it,
+	// Orphan leaves it. The team's own key is revoked in both cases.
+	// +optional
+	// +kubebuilder:default=Delete
+	DeletionPolicy DeletionPolicy `json:"deletionPolicy,omitempty"`
 }
 
 // ServerRef names a TerdutServer.

@@ -91,6 +91,8 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: user
       type:
         scalar: string
+- name: com.ryuvia.git.niklas.terdut-operator.api.terdut.v1alpha1.DeletionPolicy
+  scalar: string
 - name: com.ryuvia.git.niklas.terdut-operator.api.terdut.v1alpha1.Duration
   scalar: string
 - name: com.ryuvia.git.niklas.terdut-operator.api.terdut.v1alpha1.EscalationLevel
@@ -543,6 +545,10 @@ var schemaYAML = typed.YAMLObject(`types:
 - name: com.ryuvia.git.niklas.terdut-operator.api.terdut.v1alpha1.TerdutAlertSourceSpec
   map:
     fields:
+    - name: deletionPolicy
+      type:
+        namedType: com.ryuvia.git.niklas.terdut-operator.api.terdut.v1alpha1.DeletionPolicy
+      default: Delete
     - name: kind
       type:
         namedType: com.ryuvia.git.niklas.terdut-operator.api.terdut.v1alpha1.AlertSourceKind
@@ -607,6 +613,10 @@ var schemaYAML = typed.YAMLObject(`types:
 - name: com.ryuvia.git.niklas.terdut-operator.api.terdut.v1alpha1.TerdutDeadmanSwitchSpec
   map:
     fields:
+    - name: deletionPolicy
+      type:
+        namedType: com.ryuvia.git.niklas.terdut-operator.api.terdut.v1alpha1.DeletionPolicy
+      default: Delete
     - name: matcher
       type:
         scalar: string
@@ -677,6 +687,10 @@ var schemaYAML = typed.YAMLObject(`types:
 - name: com.ryuvia.git.niklas.terdut-operator.api.terdut.v1alpha1.TerdutEscalationRuleSpec
   map:
     fields:
+    - name: deletionPolicy
+      type:
+        namedType: com.ryuvia.git.niklas.terdut-operator.api.terdut.v1alpha1.DeletionPolicy
+      default: Delete
     - name: fallbackTopic
       type:
         scalar: string
@@ -933,6 +947,10 @@ var schemaYAML = typed.YAMLObject(`types:
 - name: com.ryuvia.git.niklas.terdut-operator.api.terdut.v1alpha1.TerdutTeamSpec
   map:
     fields:
+    - name: deletionPolicy
+      type:
+        namedType: com.ryuvia.git.niklas.terdut-operator.api.terdut.v1alpha1.DeletionPolicy
+      default: Delete
     - name: displayName
       type:
         scalar: string

@@ -17,6 +17,7 @@ const (
 	refuse          // end: the name is held by somebody else
 	remove          // delete id, which is recorded
 	unrecord        // drop the record, whose object is gone or not ours
+	orphan          // end: what is recorded stays
 	release         // end: nothing of ours is left
 )
 

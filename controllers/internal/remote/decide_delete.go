@@ -14,6 +14,8 @@ func decideDelete(f facts) step {
 		return f.retire(&f.retiring[0])
 	case f.leftover() != nil:
 		return step{do: discard, id: f.leftover().ID}
+	case f.record != nil && f.orphans:
+		return step{do: orphan}
 	case f.record != nil:
 		if x := f.recordedObject(); x != nil {
 			return step{do: remove, id: x.ID}

@@ -116,6 +116,7 @@ func TestDecide(t *testing.T) {
 }
 
 func TestDecideDelete(t *testing.T) {
+	left := func(f *facts) { f.orphans = true }
 	mine := seen{ID: 1, Name: "A", CreatedAt: "t1"}
 	marked := seen{ID: 3, Name: "A-terdut-12345678", CreatedAt: "t3"}
 	for _, c := range []struct {
@@ -140,6 +141,12 @@ func TestDecideDelete(t *testing.T) {
 		{"sent", bare(Final, seen{ID: 3, Name: "A"}).with(pending(0, 0)), step{do: discard, id: 3}},
 		{"sent, a stranger was faster", bare(Final, seen{ID: 3, Name: "A", Differs: true}).with(pending(0, 0)), step{do: forget}},
 		{"singleton", holding(Singleton, mine), step{do: remove, id: 1}},
+		{"left", holding(Provisional, mine).with(left), step{do: orphan}},
+		{"left, gone", holding(Provisional).with(left), step{do: orphan}},
+		{"left, a replaced one is not", holding(Provisional, mine, seen{ID: 2, CreatedAt: "t2"}).with(left).with(func(f *facts) { f.retiring = []Retired{{ID: 2, CreatedAt: "t2"}} }),
+			step{do: discard, id: 2}},
+		{"left, a provisional one is not", holding(Provisional, mine, marked).with(left).with(pending(3, 1)), step{do: discard, id: 3}},
+		{"left, nothing held", bare(Provisional).with(left), step{do: release}},
 	} {
 		if got := decideDelete(c.f); got != c.want {
 			t.Errorf("%s: %+v, want %+v", c.name, got, c.want)

@@ -211,10 +211,14 @@ func (p *pass[T, A, D]) tellMade(t *Thing[D], replaced bool) {
 
 func (p *pass[T, A, D]) delete(ctx context.Context, s step) error {
 	t := p.thing(s.id)
-	if err := p.Kind.Delete(ctx, p.api, p.obj, s.id); err != nil && !errors.Is(err, ErrAbsent) {
+	err := p.Kind.Delete(ctx, p.api, p.obj, s.id)
+	if r, stays := asRelease(err); stays {
+		p.left, err = r, nil
+	}
+	if err != nil && !errors.Is(err, ErrAbsent) {
 		return err
 	}
-	if s.do == remove {
+	if s.do == remove && p.left == nil {
 		p.tell(eventDeleted, "%s", p.called(t))
 	}
 	p.things = slices.DeleteFunc(p.things, func(t Thing[D]) bool { return t.ID == s.id })
@@ -267,9 +271,9 @@ func (p *pass[T, A, D]) thing(id int64) *Thing[D] {
 }
 
 func (p *pass[T, A, D]) tell(reason, format string, args ...any) {
-	status.Emit(p.Recorder, p.obj, status.Event{Reason: reason, Message: fmt.Sprintf(format, args...)})
+	p.emit(status.Event{Reason: reason, Message: fmt.Sprintf(format, args...)})
 }
 
 func (p *pass[T, A, D]) warn(reason, format string, args ...any) {
-	status.Emit(p.Recorder, p.obj, status.Event{Warning: true, Reason: reason, Message: fmt.Sprintf(format, args...)})
+	p.emit(status.Event{Warning: true, Reason: reason, Message: fmt.Sprintf(format, args...)})
 }

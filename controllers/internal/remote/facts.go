@@ -48,6 +48,8 @@ type facts struct {
 	// refused: the server says that the wanted name is in use although no
 	// object in its list bears it.
 	refused bool
+	// orphans: what is recorded stays when the resource is deleted.
+	orphans bool
 	// unchanged: the spec is the one that was applied last, so a difference is
 	// not of its making.
 	unchanged bool

@@ -30,7 +30,7 @@ func (v *visit[T, A, D]) find(s State[D], e *outcome.Ending) status.Finding {
 		f.Stalled = e
 	}
 	if !v.obj.GetDeletionTimestamp().IsZero() {
-		f.Degraded = e
+		f.Degraded = v.stuck(e)
 	}
 	// A server that does not answer says nothing about what was applied.
 	f.KeepReady = e.Status == metav1.ConditionUnknown && s.ObservedGeneration == v.obj.GetGeneration()

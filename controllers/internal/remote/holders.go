@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	logf "sigs.k8s.io/controller-runtime/pkg/log"
@@ -43,10 +44,15 @@ func (l *Loop[T, A, D]) Index(ctx context.Context, indexer client.FieldIndexer) 
 // UID was copied or restored and holds nothing.
 func (l *Loop[T, A, D]) holds(obj T) []string {
 	r := l.Kind.Load(obj).Record
-	if r == nil || r.OwnerUID != obj.GetUID() {
+	if r == nil || r.OwnerUID != obj.GetUID() || l.hasLetGo(obj) {
 		return nil
 	}
 	return []string{holderKey(r.Place, r.ID)}
+}
+
+// hasLetGo tells an object that is only still there because of others.
+func (l *Loop[T, A, D]) hasLetGo(obj T) bool {
+	return !obj.GetDeletionTimestamp().IsZero() && !controllerutil.ContainsFinalizer(obj, l.Finalizer)
 }
 
 func holderKey(place Place, id int64) string {

@@ -27,9 +27,6 @@ var (
 	ErrAbsent = errors.New("absent on the server")
 	// ErrConflict: the server has refused a name that is in use.
 	ErrConflict = errors.New("name in use on the server")
-	// ErrServerGone: the server itself is gone and nothing on it can be left
-	// behind. Only Kind.Recorded returns it.
-	ErrServerGone = errors.New("the server is gone")
 )
 
 // Place is where an object lives.
@@ -149,7 +146,8 @@ type Kind[T client.Object, A, D any] interface {
 	// access. It reads only. What is missing or refused is an outcome.
 	Resolve(ctx context.Context, obj T) (Place, A, error)
 	// Recorded returns access to where obj has recorded something, whatever
-	// its references and the consent say today. It is for deletion only.
+	// its references and the consent say today. It is for deletion only. Where
+	// nobody can clean up any more, or nobody is to, the answer is a [Release].
 	Recorded(ctx context.Context, obj T) (Place, A, error)
 	// Desired says what should be there. It reads only; what it reads of the
 	// server is as fresh as that.
@@ -164,7 +162,8 @@ type Kind[T client.Object, A, D any] interface {
 	Publish(ctx context.Context, api A, obj T, made Thing[D]) error
 	// Update changes what differs in name and body, and nothing else.
 	Update(ctx context.Context, api A, obj T, want Want[D], got Thing[D]) (Thing[D], error)
-	// Delete deletes an object; a singleton is emptied.
+	// Delete deletes an object; a singleton is emptied. What cannot be deleted
+	// and shall not hold the resource back is a [Release].
 	Delete(ctx context.Context, api A, obj T, id int64) error
 	// Load reads the state out of the status of obj.
 	Load(obj T) State[D]

@@ -11,6 +11,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/conversion"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
@@ -24,6 +26,8 @@ import (
 // Loop reconciles one kind. Its fields are set once, before it runs.
 type Loop[T client.Object, A, D any] struct {
 	Kind Kind[T, A, D]
+	// Resource is the kind of the custom resources, as logs and metrics name it.
+	Resource string
 	// Noun is what the kind's objects are called in messages.
 	Noun string
 	// Naming says how the kind recognises what it has begun to create.
@@ -45,7 +49,15 @@ type Loop[T client.Object, A, D any] struct {
 	// the sort.
 	Beside func(ctx context.Context, api A, obj T) ([]status.Part, error)
 	// Leave undoes what Beside did, before the object is deleted on the server.
-	Leave func(ctx context.Context, api A, obj T) error
+	// It is asked for while Accompanied is true.
+	Leave       func(ctx context.Context, api A, obj T) error
+	Accompanied func(T) bool
+	// Orphans tells whether what an object has recorded stays on the server when
+	// the object is deleted.
+	Orphans func(T) bool
+	// Part sees to it that what belongs to such an object here outlives it. Nil
+	// where there is nothing of the sort.
+	Part func(ctx context.Context, obj T) error
 
 	// Client reads from the cache and writes. Live reads past the cache.
 	Client   client.Client
@@ -54,6 +66,14 @@ type Loop[T client.Object, A, D any] struct {
 	Schedule *outcome.Schedule
 	// Finalizer holds an object until what it recorded is gone.
 	Finalizer string
+	// Annotations are those that the loop obeys.
+	Annotations Annotations
+	// Terminating tells whether a namespace is going or gone: no Event can be
+	// created in it.
+	Terminating func(ctx context.Context, namespace string) (bool, error)
+	// ServerObject is the object that stands for a server, for Events about what
+	// is left on it; nil where it is gone or its namespace terminates.
+	ServerObject func(context.Context, types.NamespacedName) (runtime.Object, error)
 	// Now is the clock.
 	Now func() time.Time
 }
@@ -95,6 +115,8 @@ type visit[T client.Object, A, D any] struct {
 	// is then what Beside says.
 	stands bool
 	beside []status.Part
+	// mute is true when the object's namespace takes no Events any more.
+	mute bool
 }
 
 // converge makes the object on the server what the spec asks.
@@ -116,8 +138,9 @@ func (v *visit[T, A, D]) converge(ctx context.Context) error {
 }
 
 // clean deletes what the object has recorded and lets it go. An object that
-// has recorded nothing goes at once, whatever its server does.
-func (v *visit[T, A, D]) clean(ctx context.Context) error {
+// has recorded nothing goes at once, whatever its server does, and so does one
+// whose recorded object stays.
+func (v *visit[T, A, D]) clean(ctx context.Context) (err error) {
 	if !controllerutil.ContainsFinalizer(v.obj, v.Finalizer) {
 		return nil
 	}
@@ -125,19 +148,32 @@ func (v *visit[T, A, D]) clean(ctx context.Context) error {
 	if r := state.Record; r != nil && r.OwnerUID != v.obj.GetUID() {
 		state.Record = nil // a copy of somebody else's record holds nothing
 	}
-	if state.Record == nil && state.Pending == nil && len(state.Retiring) == 0 {
+	begun := state.Pending != nil || len(state.Retiring) > 0 || v.Leave != nil && v.Accompanied(v.obj)
+	if state.Record == nil && !begun {
 		return v.letGo(ctx)
 	}
+	if v.mute, err = v.Terminating(ctx, v.obj.GetNamespace()); err != nil {
+		return err
+	}
+	switch {
+	case v.on(v.Annotations.ForceOrphan):
+		return v.release(ctx, v.forced())
+	case v.Orphans(v.obj) && !begun:
+		return v.orphan(ctx)
+	}
+	return v.cleanServer(ctx, state)
+}
+
+// cleanServer deletes on the server what is to be deleted there.
+func (v *visit[T, A, D]) cleanServer(ctx context.Context, state State[D]) error {
 	place, api, err := v.Kind.Recorded(ctx, v.obj)
-	if errors.Is(err, ErrServerGone) {
-		status.Emit(v.Recorder, v.obj, status.Event{Warning: true, Reason: eventReleased,
-			Message: fmt.Sprintf("released without a call: %v", err)})
-		return v.letGo(ctx)
+	if r, released := asRelease(err); released {
+		return v.release(ctx, r)
 	}
 	if err != nil {
 		return err
 	}
-	if v.Leave != nil {
+	if v.Leave != nil && v.Accompanied(v.obj) {
 		if err = v.Leave(ctx, api, v.obj); err != nil {
 			return err
 		}
@@ -153,7 +189,11 @@ func (v *visit[T, A, D]) report(ctx context.Context, err error) (reconcile.Resul
 	if err != nil && !known {
 		return reconcile.Result{}, err
 	}
-	s := v.Kind.Load(v.obj)
+	s, key := v.Kind.Load(v.obj), client.ObjectKeyFromObject(v.obj)
+	if isNews(s.Conditions, v.obj.GetGeneration()) {
+		// An edit or a deletion does not wait for as long as what failed before it.
+		v.Schedule.Forget(key)
+	}
 	applied := s.ObservedGeneration == v.obj.GetGeneration()
 	if ending == nil || v.stands {
 		s.ObservedGeneration = v.obj.GetGeneration()
@@ -169,11 +209,20 @@ func (v *visit[T, A, D]) report(ctx context.Context, err error) (reconcile.Resul
 		}
 		return reconcile.Result{}, err
 	}
-	status.Emit(v.Recorder, v.obj, status.Transitions(old, s.Conditions)...)
-	if ending != nil {
-		return v.Schedule.Ended(client.ObjectKeyFromObject(v.obj), ending), nil
+	v.emit(status.Transitions(old, s.Conditions)...)
+	if ending == nil {
+		return v.Schedule.Settled(key), nil
 	}
-	return v.Schedule.Settled(client.ObjectKeyFromObject(v.obj)), nil
+	result := v.Schedule.Ended(key, ending)
+	if !v.obj.GetDeletionTimestamp().IsZero() {
+		result.RequeueAfter = v.beforeStuck(result.RequeueAfter)
+	}
+	return result, nil
+}
+
+// isNews tells whether no conditions speak of a generation yet.
+func isNews(conditions []metav1.Condition, generation int64) bool {
+	return !slices.ContainsFunc(conditions, func(c metav1.Condition) bool { return c.ObservedGeneration == generation })
 }
 
 // save writes a state, and the whole status with it, if it is not what the API
@@ -275,6 +324,8 @@ const (
 	reasonInvalid       = "Invalid"
 
 	reasonUnexpectedAnswer = "UnexpectedAnswer"
+	reasonDeletionStuck    = "DeletionStuck"
+	reasonForceOrphan      = "ForceOrphan"
 
 	eventCreated        = "Created"
 	eventUpdated        = "Updated"
@@ -283,6 +334,7 @@ const (
 	eventRecreated      = "Recreated"
 	eventDriftCorrected = "DriftCorrected"
 	eventReleased       = "Released"
+	eventOrphaned       = "Orphaned"
 )
 
 // sortedFields are the names of fields for a message.

@@ -39,6 +39,8 @@ type pass[T client.Object, A, D any] struct {
 	updated step
 	// lost is true when an object that we had recorded is gone.
 	lost bool
+	// left is why something stays on the server after all.
+	left *Release
 }
 
 // run decides and acts until there is nothing left to do.
@@ -66,8 +68,10 @@ func (p *pass[T, A, D]) act(ctx context.Context, decide func(facts) step) error 
 		switch next.do {
 		case done:
 			return nil
+		case orphan:
+			return p.orphan(ctx)
 		case release:
-			return p.letGo(ctx)
+			return p.end(ctx)
 		}
 		err = p.do(ctx, next)
 		if err == nil {
@@ -134,7 +138,7 @@ func (p *pass[T, A, D]) facts(ctx context.Context) (facts, error) {
 		naming: p.Naming, uid: p.obj.GetUID(), place: p.place, now: p.Now(),
 		record: p.state.Record, pending: p.state.Pending, retiring: p.state.Retiring,
 		want: p.want.Name, made: p.made, mayAdopt: p.MayAdopt(p.obj, p.place),
-		stale: p.stale, refused: p.refused,
+		stale: p.stale, refused: p.refused, orphans: p.deleting && p.Orphans(p.obj),
 		unchanged: p.state.ObservedGeneration == p.obj.GetGeneration(),
 	}
 	for _, t := range p.things {

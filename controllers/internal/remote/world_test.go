@@ -107,7 +107,9 @@ func (w *world) loop() *Loop[*resource, *world, string] {
 		ClaimKey: func(r *resource) string { return r.Data["name"] },
 		MayAdopt: func(r *resource, _ Place) bool { return r.Annotations["adopt"] != "" || w.naming == Singleton },
 		Recorder: silent{}, Schedule: outcome.NewSchedule(time.Minute), Finalizer: testFinalizer,
-		Now: func() time.Time { return w.now },
+		Orphans:     func(r *resource) bool { return r.Annotations["orphan"] != "" },
+		Terminating: func(context.Context, string) (bool, error) { return false, nil },
+		Now:         func() time.Time { return w.now },
 	}
 	c := &modelClient{w: w, loop: l}
 	l.Kind, l.Client, l.Live = modelKind{w: w}, c, c

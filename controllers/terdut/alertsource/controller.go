@@ -24,8 +24,9 @@ const grace = time.Hour
 
 // Setup adds the controller of TerdutAlertSources to the manager.
 func Setup(ctx context.Context, mgr ctrl.Manager, d attach.Deps) error {
+	sources := &kind{Deps: d}
 	loop := &remote.Loop[*v1alpha1.TerdutAlertSource, attach.Access, body]{
-		Kind:    &kind{Deps: d},
+		Kind:    sources,
 		Noun:    "integration",
 		Naming:  remote.Provisional,
 		Grace:   grace,
@@ -36,6 +37,8 @@ func Setup(ctx context.Context, mgr ctrl.Manager, d attach.Deps) error {
 		},
 		// Whoever holds the team may hold what is on it, if the key is known.
 		MayAdopt: func(*v1alpha1.TerdutAlertSource, remote.Place) bool { return true },
+		Orphans:  func(s *v1alpha1.TerdutAlertSource) bool { return s.Spec.DeletionPolicy == v1alpha1.DeletionOrphan },
+		Part:     sources.disown,
 	}
 	secrets := func(b *builder.Builder) *builder.Builder { return b.Owns(&corev1.Secret{}) }
 	return attach.Run(ctx, mgr, d, loop, attach.OfTeams(d, newList), secrets)

@@ -7,8 +7,6 @@ import (
 	"context"
 	"fmt"
 
-	appsv1 "k8s.io/api/apps/v1"
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -162,99 +160,4 @@ func (r *Resolver) open(
 	}
 	place := remote.Place{Server: client.ObjectKeyFromObject(server), ServerUID: server.UID, TeamID: teamID}
 	return place, Access{API: api, Server: server, TeamID: teamID}, nil
-}
-
-// Recorded opens the place where something was recorded, whatever references
-// and consent say today. With a server that is gone, or going and not to be
-// reached any more, nothing is left to clean up: remote.ErrServerGone.
-func (r *Resolver) Recorded(
-	ctx context.Context, namespace string, record *v1alpha1.RemoteIdentity, teamID int64,
-) (remote.Place, Access, error) {
-	key := types.NamespacedName{Namespace: record.ServerNamespace, Name: record.ServerName}
-	server, err := r.standing(ctx, key)
-	if err != nil {
-		return remote.Place{}, Access{}, err
-	}
-	if server.UID != record.ServerUID {
-		return remote.Place{}, Access{}, fmt.Errorf("TerdutServer %s is another one now: %w", key, remote.ErrServerGone)
-	}
-	return r.open(ctx, server, namespace, teamID)
-}
-
-// Begun opens the place where a team has begun to create something and not
-// recorded it yet: nothing but the immutable reference says where.
-func (r *Resolver) Begun(ctx context.Context, team *v1alpha1.TerdutTeam, teamID int64) (remote.Place, Access, error) {
-	server, err := r.standing(ctx, refs.ServerOf(team))
-	if err != nil {
-		return remote.Place{}, Access{}, err
-	}
-	return r.open(ctx, server, team.Namespace, teamID)
-}
-
-// RecordedChild is Recorded for something that belongs to a team; with no
-// record it is where the object has begun to create something.
-func (r *Resolver) RecordedChild(
-	ctx context.Context, namespace, teamName string, record *v1alpha1.RemoteIdentity,
-) (remote.Place, Access, error) {
-	if record == nil {
-		return r.begunChild(ctx, namespace, teamName)
-	}
-	return r.Recorded(ctx, namespace, record, record.TeamID)
-}
-
-// begunChild is Begun for something that belongs to a team. A team that is
-// gone has taken everything on it along.
-func (r *Resolver) begunChild(ctx context.Context, namespace, teamName string) (remote.Place, Access, error) {
-	team := &v1alpha1.TerdutTeam{}
-	switch err := r.Live.Get(ctx, types.NamespacedName{Namespace: namespace, Name: teamName}, team); {
-	case apierrors.IsNotFound(err):
-		return remote.Place{}, Access{}, fmt.Errorf("TerdutTeam %q is gone: %w", teamName, remote.ErrServerGone)
-	case err != nil:
-		return remote.Place{}, Access{}, fmt.Errorf("read TerdutTeam %s/%s: %w", namespace, teamName, err)
-	}
-	return r.Begun(ctx, team, heldTeam(team))
-}
-
-// standing is a server that can still be asked to clean up.
-func (r *Resolver) standing(ctx context.Context, key types.NamespacedName) (*v1alpha1.TerdutServer, error) {
-	if !r.Scope.Sees(key.Namespace) {
-		// Not to be seen is not to be gone.
-		return nil, outcome.Unknown(v1alpha1.ConditionSynced, v1alpha1.ReasonNamespaceNotWatched,
-			"the operator does not watch namespace %q, where TerdutServer %q is or was: have it watched until this is cleaned up",
-			key.Namespace, key.Name)
-	}
-	server := &v1alpha1.TerdutServer{}
-	switch err := r.Live.Get(ctx, key, server); {
-	case apierrors.IsNotFound(err):
-		return nil, fmt.Errorf("TerdutServer %s is gone: %w", key, remote.ErrServerGone)
-	case err != nil:
-		return nil, fmt.Errorf("read TerdutServer %s: %w", key, err)
-	case server.DeletionTimestamp.IsZero():
-		return server, nil
-	}
-	going, err := r.goingDown(ctx, key)
-	if err != nil {
-		return nil, err
-	}
-	if going {
-		return nil, fmt.Errorf("TerdutServer %s is going down for good: %w", key, remote.ErrServerGone)
-	}
-	return server, nil
-}
-
-// goingDown tells whether a terminating server has lost its Deployment or is
-// about to, because its namespace goes.
-func (r *Resolver) goingDown(ctx context.Context, key types.NamespacedName) (bool, error) {
-	err := r.Live.Get(ctx, key, &appsv1.Deployment{})
-	if apierrors.IsNotFound(err) {
-		return true, nil
-	}
-	if err != nil {
-		return false, fmt.Errorf("read Deployment %s: %w", key, err)
-	}
-	ns := &corev1.Namespace{}
-	if err := r.Live.Get(ctx, types.NamespacedName{Name: key.Namespace}, ns); err != nil {
-		return false, fmt.Errorf("read Namespace %q: %w", key.Namespace, err)
-	}
-	return !ns.DeletionTimestamp.IsZero(), nil
 }

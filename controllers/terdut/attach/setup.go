@@ -8,6 +8,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
@@ -24,13 +25,24 @@ type Watches func(*builder.Builder) *builder.Builder
 func Run[T client.Object, D any](ctx context.Context, mgr ctrl.Manager, d Deps, loop *remote.Loop[T, Access, D], watches ...Watches) error {
 	loop.Client, loop.Live, loop.Recorder, loop.Schedule = d.Client, d.Live, d.Recorder, d.Schedule
 	loop.Finalizer, loop.Now = v1alpha1.Finalizer, time.Now
+	if d.Now != nil {
+		loop.Now = d.Now
+	}
+	loop.Annotations = remote.Annotations{ForceOrphan: v1alpha1.AnnotationForceOrphan}
+	loop.Terminating, loop.ServerObject = d.Resolver.Terminating, d.Resolver.ServerObject
+	gvk, err := apiutil.GVKForObject(loop.New(), mgr.GetScheme())
+	if err != nil {
+		return fmt.Errorf("name the kind of %T: %w", loop.New(), err)
+	}
+	loop.Resource = gvk.Kind
 	if err := loop.Index(ctx, mgr.GetFieldIndexer()); err != nil {
 		return err
 	}
 	b := ctrl.NewControllerManagedBy(mgr).
 		WithOptions(controller.Options{NewQueue: fair.NewQueue}).
 		For(loop.New(), builder.WithPredicates(Spec())).
-		Watches(loop.New(), loop.Rivals(d.Client))
+		Watches(loop.New(), loop.Rivals(d.Client)).
+		Watches(&v1alpha1.TerdutServer{}, toLeaving(d.Client, loop), builder.WithPredicates(serverEnds()))
 	for _, add := range watches {
 		b = add(b)
 	}

@@ -33,6 +33,8 @@ type Deps struct {
 	Resolver *Resolver
 	Recorder events.EventRecorder
 	Schedule *outcome.Schedule
+	// Now tells the time; nil means time.Now. For tests.
+	Now func() time.Time
 }
 
 // Spec passes the changes of an object that its own controller acts on. Its

@@ -27,6 +27,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, d attach.Deps) error {
 		},
 		// Whoever holds the team may hold what is on it.
 		MayAdopt: func(*v1alpha1.TerdutDeadmanSwitch, remote.Place) bool { return true },
+		Orphans:  func(s *v1alpha1.TerdutDeadmanSwitch) bool { return s.Spec.DeletionPolicy == v1alpha1.DeletionOrphan },
 	}
 	return attach.Run(ctx, mgr, d, loop, attach.OfTeams(d, newList))
 }

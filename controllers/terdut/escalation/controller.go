@@ -27,6 +27,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, d attach.Deps) error {
 		},
 		// Whoever holds the team may write its policy.
 		MayAdopt: func(*v1alpha1.TerdutEscalationRule, remote.Place) bool { return true },
+		Orphans:  func(r *v1alpha1.TerdutEscalationRule) bool { return r.Spec.DeletionPolicy == v1alpha1.DeletionOrphan },
 	}
 	return attach.Run(ctx, mgr, d, loop, attach.OfTeams(d, newList))
 }

@@ -3,23 +3,19 @@
 package escalation
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/runtime"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1alpha1 "git.ryuvia.com/niklas/terdut-operator/api/terdut/v1alpha1"
 	ac "git.ryuvia.com/niklas/terdut-operator/applyconfig/terdut/terdut/v1alpha1"
-	"git.ryuvia.com/niklas/terdut-operator/controllers/internal/outcome"
 	"git.ryuvia.com/niklas/terdut-operator/controllers/internal/remote"
 	"git.ryuvia.com/niklas/terdut-operator/controllers/internal/status"
 	"git.ryuvia.com/niklas/terdut-operator/controllers/terdut/attach"
 	"git.ryuvia.com/niklas/terdut-operator/controllers/terdut/connect"
-	"git.ryuvia.com/niklas/terdut-operator/controllers/terdut/refs"
 	"git.ryuvia.com/niklas/terdut-operator/terdutapi"
 )
 
@@ -79,46 +75,6 @@ func (k *kind) put(ctx context.Context, at attach.Access, p policy) (remote.Thin
 		return remote.Thing[policy]{}, connect.Explain(err, v1alpha1.ConditionSynced, "write the escalation policy")
 	}
 	return thing(at, got)
-}
-
-// Delete hands the team over to its next rule, so that it is never without a
-// policy while one waits; without one it clears the policy.
-func (k *kind) Delete(ctx context.Context, at attach.Access, r *v1alpha1.TerdutEscalationRule, _ int64) error {
-	next, err := k.successor(ctx, at, r)
-	if err != nil {
-		return err
-	}
-	_, err = k.put(ctx, at, next)
-	if errors.Is(err, terdutapi.ErrInvalid) && next.empty() {
-		status.Emit(k.Recorder, r, status.Event{Warning: true, Reason: v1alpha1.EventReleased,
-			Message: fmt.Sprintf("the server does not take an empty policy: the one of team %d stays as it is", at.TeamID)})
-		return nil
-	}
-	return err
-}
-
-// successor is the policy of the oldest rule that waits for this team and can
-// be resolved; empty when there is none.
-func (k *kind) successor(ctx context.Context, at attach.Access, r *v1alpha1.TerdutEscalationRule) (policy, error) {
-	list := &v1alpha1.TerdutEscalationRuleList{}
-	err := k.Client.List(ctx, list, client.InNamespace(r.Namespace), client.MatchingFields{refs.ByTeam: r.Spec.TeamRef.Name})
-	if err != nil {
-		return policy{}, fmt.Errorf("list the rules that wait for TerdutTeam %q: %w", r.Spec.TeamRef.Name, err)
-	}
-	waiting := slices.DeleteFunc(list.Items, func(o v1alpha1.TerdutEscalationRule) bool {
-		return o.UID == r.UID || !o.DeletionTimestamp.IsZero()
-	})
-	slices.SortFunc(waiting, func(a, b v1alpha1.TerdutEscalationRule) int {
-		return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), cmp.Compare(a.UID, b.UID))
-	})
-	for i := range waiting {
-		next, err := resolve(ctx, at, &waiting[i].Spec, remote.Fresh)
-		if ending, known := outcome.As(err); known && ending.Reason == v1alpha1.ReasonUserNotFound {
-			continue
-		}
-		return next, err
-	}
-	return policy{}, nil
 }
 
 func (k *kind) Load(r *v1alpha1.TerdutEscalationRule) remote.State[policy] {

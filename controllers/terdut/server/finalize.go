@@ -60,12 +60,19 @@ func (r *Reconciler) finalize(ctx context.Context, server *v1alpha1.TerdutServer
 
 // blocked is why a server has to stay, or nil.
 func (r *Reconciler) blocked(ctx context.Context, server *v1alpha1.TerdutServer, teams []v1alpha1.TerdutTeam) (error, error) {
+	if v1alpha1.IsOn(server, v1alpha1.AnnotationForceOrphan) {
+		return nil, nil
+	}
 	var live, going []string
 	for i := range teams {
 		switch team := &teams[i]; {
 		case !holds(team) && team.Status.PendingCreate == nil:
 		case team.DeletionTimestamp != nil:
-			going = append(going, client.ObjectKeyFromObject(team).String())
+			// One that has lost our finalizer is held by somebody else, and needs
+			// nothing of this server any more.
+			if controllerutil.ContainsFinalizer(team, v1alpha1.Finalizer) {
+				going = append(going, client.ObjectKeyFromObject(team).String())
+			}
 		default:
 			live = append(live, client.ObjectKeyFromObject(team).String())
 		}

@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/cluster"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	logf "sigs.k8s.io/controller-runtime/pkg/log"
@@ -119,9 +120,15 @@ func serverChanged() predicate.Predicate {
 		return e.ObjectOld.GetGeneration() != e.ObjectNew.GetGeneration() ||
 			e.ObjectOld.GetUID() != e.ObjectNew.GetUID() ||
 			(e.ObjectOld.GetDeletionTimestamp() == nil) != (e.ObjectNew.GetDeletionTimestamp() == nil) ||
-			e.ObjectOld.GetAnnotations()[v1alpha1.AnnotationRotate] != e.ObjectNew.GetAnnotations()[v1alpha1.AnnotationRotate] ||
+			askedOf(e.ObjectOld) != askedOf(e.ObjectNew) ||
 			!slices.Equal(e.ObjectOld.GetFinalizers(), e.ObjectNew.GetFinalizers())
 	}}
+}
+
+// askedOf are the values of the annotations that this controller obeys.
+func askedOf(o client.Object) [2]string {
+	a := o.GetAnnotations()
+	return [...]string{a[v1alpha1.AnnotationRotate], a[v1alpha1.AnnotationForceOrphan]}
 }
 
 // attachmentChanged passes what counts for a server: whether a team holds
@@ -137,6 +144,7 @@ type attachment struct {
 	server  string
 	pending bool
 	going   bool
+	letGo   bool
 }
 
 func attachmentOf(object client.Object) attachment {
@@ -145,6 +153,7 @@ func attachmentOf(object client.Object) attachment {
 		return attachment{}
 	}
 	is := attachment{pending: team.Status.PendingCreate != nil, going: team.DeletionTimestamp != nil}
+	is.letGo = is.going && !controllerutil.ContainsFinalizer(team, v1alpha1.Finalizer)
 	if holds(team) {
 		is.server = string(team.Status.Remote.ServerUID)
 	}

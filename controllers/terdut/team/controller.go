@@ -35,8 +35,10 @@ func Setup(ctx context.Context, mgr ctrl.Manager, d attach.Deps) error {
 		// A team that was there before is taken over from the server's own
 		// namespace only: any other tenant could have named it.
 		MayAdopt: func(t *v1alpha1.TerdutTeam, at remote.Place) bool { return t.Namespace == at.Server.Namespace },
+		Orphans:  func(t *v1alpha1.TerdutTeam) bool { return t.Spec.DeletionPolicy == v1alpha1.DeletionOrphan },
 
 		Beside: keys.Beside, Leave: keys.Leave,
+		Accompanied: func(t *v1alpha1.TerdutTeam) bool { return t.Status.Credentials != nil },
 	}
 	return attach.Run(ctx, mgr, d, loop, func(b *builder.Builder) *builder.Builder {
 		return d.WatchNamespaces(b, newList).

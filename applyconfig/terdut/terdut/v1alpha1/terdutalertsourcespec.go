@@ -18,6 +18,10 @@ type TerdutAlertSourceSpecApplyConfiguration struct {
 	// name of the integration, unique in its team. A change renames it and
 	// keeps its key.
 	Name *string `json:"name,omitempty"`
+	// deletionPolicy is what becomes of the integration on the server when this
+	// TerdutAlertSource is deleted: Delete (default) deletes it and its webhook
+	// Secret, Orphan leaves both, the Secret without an owner.
+	DeletionPolicy *terdutv1alpha1.DeletionPolicy `json:"deletionPolicy,omitempty"`
 }
 
 // TerdutAlertSourceSpecApplyConfiguration constructs a declarative configuration of the TerdutAlertSourceSpec type for use with
@@ -47,5 +51,13 @@ func (b *TerdutAlertSourceSpecApplyConfiguration) WithKind(value terdutv1alpha1.
 // If called multiple times, the Name field is set to the value of the last call.
 func (b *TerdutAlertSourceSpecApplyConfiguration) WithName(value string) *TerdutAlertSourceSpecApplyConfiguration {
 	b.Name = &value
+	return b
+}
+
+// WithDeletionPolicy sets the DeletionPolicy field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the DeletionPolicy field is set to the value of the last call.
+func (b *TerdutAlertSourceSpecApplyConfiguration) WithDeletionPolicy(value terdutv1alpha1.DeletionPolicy) *TerdutAlertSourceSpecApplyConfiguration {
+	b.DeletionPolicy = &value
 	return b
 }

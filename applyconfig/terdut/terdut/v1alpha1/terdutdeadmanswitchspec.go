@@ -22,6 +22,10 @@ type TerdutDeadmanSwitchSpecApplyConfiguration struct {
 	Timeout *terdutv1alpha1.Duration `json:"timeout,omitempty"`
 	// severity of that incident.
 	Severity *string `json:"severity,omitempty"`
+	// deletionPolicy is what becomes of the switch on the server when this
+	// TerdutDeadmanSwitch is deleted: Delete (default) deletes it, Orphan leaves
+	// it running.
+	DeletionPolicy *terdutv1alpha1.DeletionPolicy `json:"deletionPolicy,omitempty"`
 }
 
 // TerdutDeadmanSwitchSpecApplyConfiguration constructs a declarative configuration of the TerdutDeadmanSwitchSpec type for use with
@@ -67,5 +71,13 @@ func (b *TerdutDeadmanSwitchSpecApplyConfiguration) WithTimeout(value terdutv1al
 // If called multiple times, the Severity field is set to the value of the last call.
 func (b *TerdutDeadmanSwitchSpecApplyConfiguration) WithSeverity(value string) *TerdutDeadmanSwitchSpecApplyConfiguration {
 	b.Severity = &value
+	return b
+}
+
+// WithDeletionPolicy sets the DeletionPolicy field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the DeletionPolicy field is set to the value of the last call.
+func (b *TerdutDeadmanSwitchSpecApplyConfiguration) WithDeletionPolicy(value terdutv1alpha1.DeletionPolicy) *TerdutDeadmanSwitchSpecApplyConfiguration {
+	b.DeletionPolicy = &value
 	return b
 }

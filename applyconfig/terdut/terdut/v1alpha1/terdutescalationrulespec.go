@@ -2,6 +2,10 @@
 
 package v1alpha1
 
+import (
+	terdutv1alpha1 "git.ryuvia.com/niklas/terdut-operator/api/terdut/v1alpha1"
+)
+
 // TerdutEscalationRuleSpecApplyConfiguration represents a declarative configuration of the TerdutEscalationRuleSpec type for use
 // with apply.
 //
@@ -16,6 +20,10 @@ type TerdutEscalationRuleSpecApplyConfiguration struct {
 	FallbackTopic *string `json:"fallbackTopic,omitempty"`
 	// levels are gone through in this order.
 	Levels []EscalationLevelApplyConfiguration `json:"levels,omitempty"`
+	// deletionPolicy is what becomes of the policy on the server when this
+	// TerdutEscalationRule is deleted: Delete (default) replaces it by that of
+	// the next rule that waits for the team, or clears it; Orphan leaves it.
+	DeletionPolicy *terdutv1alpha1.DeletionPolicy `json:"deletionPolicy,omitempty"`
 }
 
 // TerdutEscalationRuleSpecApplyConfiguration constructs a declarative configuration of the TerdutEscalationRuleSpec type for use with
@@ -58,5 +66,13 @@ func (b *TerdutEscalationRuleSpecApplyConfiguration) WithLevels(values ...*Escal
 		}
 		b.Levels = append(b.Levels, *values[i])
 	}
+	return b
+}
+
+// WithDeletionPolicy sets the DeletionPolicy field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the DeletionPolicy field is set to the value of the last call.
+func (b *TerdutEscalationRuleSpecApplyConfiguration) WithDeletionPolicy(value terdutv1alpha1.DeletionPolicy) *TerdutEscalationRuleSpecApplyConfiguration {
+	b.DeletionPolicy = &value
 	return b
 }

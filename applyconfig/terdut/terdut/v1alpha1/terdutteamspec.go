@@ -2,6 +2,10 @@
 
 package v1alpha1
 
+import (
+	terdutv1alpha1 "git.ryuvia.com/niklas/terdut-operator/api/terdut/v1alpha1"
+)
+
 // TerdutTeamSpecApplyConfiguration represents a declarative configuration of the TerdutTeamSpec type for use
 // with apply.
 //
@@ -15,6 +19,10 @@ type TerdutTeamSpecApplyConfiguration struct {
 	// oidc maps groups of the identity provider to the team. A group that is
 	// not given here is none, on the server too.
 	OIDC *TeamOIDCApplyConfiguration `json:"oidc,omitempty"`
+	// deletionPolicy is what becomes of the team on the server when this
+	// TerdutTeam is deleted: Delete (default) deletes it with everything on it,
+	// Orphan leaves it. The team's own key is revoked in both cases.
+	DeletionPolicy *terdutv1alpha1.DeletionPolicy `json:"deletionPolicy,omitempty"`
 }
 
 // TerdutTeamSpecApplyConfiguration constructs a declarative configuration of the TerdutTeamSpec type for use with
@@ -44,5 +52,13 @@ func (b *TerdutTeamSpecApplyConfiguration) WithDisplayName(value string) *Terdut
 // If called multiple times, the OIDC field is set to the value of the last call.
 func (b *TerdutTeamSpecApplyConfiguration) WithOIDC(value *TeamOIDCApplyConfiguration) *TerdutTeamSpecApplyConfiguration {
 	b.OIDC = value
+	return b
+}
+
+// WithDeletionPolicy sets the DeletionPolicy field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the DeletionPolicy field is set to the value of the last call.
+func (b *TerdutTeamSpecApplyConfiguration) WithDeletionPolicy(value terdutv1alpha1.DeletionPolicy) *TerdutTeamSpecApplyConfiguration {
+	b.DeletionPolicy = &value
 	return b
 }
