@@ -1,0 +1,189 @@
+package node
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/yaml"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+func (n *Node) startEtcd(ctx context.Context) error {
+	return n.launch(ctx, part{
+		name: etcd,
+		args: []string{
+			"--data-dir=/node/etcd",
+			"--listen-client-urls=" + etcdURL, "--advertise-client-urls=" + etcdURL,
+			"--listen-peer-urls=http://127.0.0.1:2380",
+			// The data end with the node. What a killed etcd has written stays in the kernel's cache.
+			"--unsafe-no-fsync",
+		},
+		works: func(ctx context.Context) error { return n.get(ctx, etcdURL+"/health") },
+	})
+}
+
+func (n *Node) startAPIServer(ctx context.Context) error {
+	return n.launch(ctx, part{
+		name: apiServer,
+		args: []string{
+			"--etcd-servers=" + etcdURL,
+			"--advertise-address=" + nodeAddress, "--secure-port=" + apiServerPort,
+			"--service-cluster-ip-range=" + serviceRange,
+			"--tls-cert-file=/node/pki/apiserver.crt", "--tls-private-key-file=/node/pki/apiserver.key",
+			"--client-ca-file=/node/pki/ca.crt",
+			"--service-account-issuer=https://kubernetes.default.svc.cluster.local",
+			"--service-account-key-file=/node/pki/serviceaccounts.pub",
+			"--service-account-signing-key-file=/node/pki/serviceaccounts.key",
+			"--kubelet-certificate-authority=/node/pki/ca.crt",
+			"--kubelet-client-certificate=/node/pki/apiserver-client.crt",
+			"--kubelet-client-key=/node/pki/apiserver-client.key",
+			"--kubelet-preferred-address-types=InternalIP",
+			"--authorization-mode=Node,RBAC",
+			"--enable-admission-plugins=NodeRestriction,OwnerReferencesPermissionEnforcement",
+			"--allow-privileged",
+		},
+		works: n.apiServerReady,
+	})
+}
+
+func (n *Node) apiServerReady(ctx context.Context) error {
+	typed, err := n.client()
+	if err != nil {
+		return err
+	}
+	if err = typed.Discovery().RESTClient().Get().AbsPath("/readyz").Do(ctx).Error(); err != nil {
+		return fmt.Errorf("ask whether it is ready: %w", err)
+	}
+	// Without it pods get no priority; it is made after the server has said that it is ready.
+	if _, err = typed.SchedulingV1().PriorityClasses().Get(ctx, "system-cluster-critical", metav1.GetOptions{}); err != nil {
+		return fmt.Errorf("get a priority class that it makes: %w", err)
+	}
+	return nil
+}
+
+func (n *Node) startManager(ctx context.Context) error {
+	return n.launch(ctx, part{
+		name: controllerManager,
+		args: []string{
+			"--kubeconfig=/node/pki/kube-controller-manager.kubeconfig",
+			"--bind-address=127.0.0.1", "--leader-elect=false",
+			"--service-account-private-key-file=/node/pki/serviceaccounts.key", "--root-ca-file=/node/pki/ca.crt",
+			// The defaults spare a shared API server; here they only make tests wait.
+			"--kube-api-qps=1000", "--kube-api-burst=2000",
+		},
+		works: func(ctx context.Context) error {
+			typed, err := n.client()
+			if err != nil {
+				return err
+			}
+			if _, err = typed.CoreV1().ServiceAccounts("default").Get(ctx, "default", metav1.GetOptions{}); err != nil {
+				return fmt.Errorf("get a service account that it makes: %w", err)
+			}
+			return nil
+		},
+	})
+}
+
+func (n *Node) startScheduler(ctx context.Context) error {
+	return n.launch(ctx, part{
+		name:  scheduler,
+		args:  []string{"--kubeconfig=/node/pki/kube-scheduler.kubeconfig", "--bind-address=127.0.0.1", "--leader-elect=false"},
+		works: func(context.Context) error { return nil }, // CoreDNS will not run without it
+	})
+}
+
+// startContainerd also gives it the images that the node is made with.
+func (n *Node) startContainerd(ctx context.Context) error {
+	err := n.launch(ctx, part{
+		name: containerd,
+		args: []string{"--config=/node/config/containerd.toml"},
+		works: func(ctx context.Context) error {
+			return n.space.Command(ctx, ctrBinary, "--address="+containerdSocket, "version").Run()
+		},
+	})
+	if err != nil {
+		return err
+	}
+	for _, image := range []Image{
+		{Name: pauseImage, Files: map[string]string{"/pause": n.Programs.Pause}, Entrypoint: []string{"/pause"}},
+		{Name: coreDNSImage, Files: map[string]string{"/coredns": n.Programs.CoreDNS}, Entrypoint: []string{"/coredns"}},
+	} {
+		path := filepath.Join(n.dir, filepath.Base(image.Entrypoint[0])+".tar")
+		if err = WriteImage(path, image); err != nil {
+			return err
+		}
+		if err = n.LoadImage(ctx, path); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (n *Node) startKubelet(ctx context.Context) error {
+	return n.launch(ctx, part{
+		name: kubelet,
+		args: []string{
+			"--config=/node/config/kubelet.yaml", "--kubeconfig=/node/pki/kubelet.kubeconfig",
+			"--hostname-override=" + Name, "--node-ip=" + nodeAddress, "--root-dir=/node/kubelet",
+			"--cgroup-root=/" + cgroupName(n.dir),
+		},
+		works: func(ctx context.Context) error {
+			typed, err := n.client()
+			if err != nil {
+				return err
+			}
+			return nodeReady(ctx, typed)
+		},
+	})
+}
+
+func (n *Node) startProxy(ctx context.Context) error {
+	return n.launch(ctx, part{
+		name:  proxy,
+		args:  []string{"--config=/node/config/kube-proxy.yaml"},
+		works: func(ctx context.Context) error { return n.get(ctx, "http://127.0.0.1:10256/livez") },
+	})
+}
+
+// startDNS applies CoreDNS and waits until it is ready.
+func (n *Node) startDNS(ctx context.Context) error {
+	content, err := config.ReadFile("config/coredns.yaml")
+	if err != nil {
+		return fmt.Errorf("read CoreDNS: %w", err)
+	}
+	applier, err := client.New(n.config, client.Options{})
+	if err != nil {
+		return fmt.Errorf("make client: %w", err)
+	}
+	decoder := yaml.NewYAMLOrJSONDecoder(bytes.NewReader(content), len(content))
+	for {
+		var object unstructured.Unstructured
+		if err = decoder.Decode(&object); errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return fmt.Errorf("read CoreDNS: %w", err)
+		}
+		if err = applier.Apply(ctx, client.ApplyConfigurationFromUnstructured(&object), client.FieldOwner("node"), client.ForceOwnership); err != nil {
+			return fmt.Errorf("apply %s of CoreDNS: %w", object.GetKind(), err)
+		}
+	}
+	return n.awaitDNS(ctx)
+}
+
+// client is a typed client of the administrator.
+func (n *Node) client() (kubernetes.Interface, error) {
+	typed, err := kubernetes.NewForConfig(rest.CopyConfig(n.config))
+	if err != nil {
+		return nil, fmt.Errorf("make client: %w", err)
+	}
+	return typed, nil
+}
