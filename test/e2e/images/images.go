@@ -50,6 +50,8 @@ type Options struct {
 	Dir string
 	// Version is the tag.
 	Version string
+	// Source is the source tree; empty means the one around the working directory.
+	Source string
 	// Platforms such as linux/amd64; empty means linux/amd64 and linux/arm64.
 	Platforms []string
 	// Only are the images to build; empty means all.
@@ -58,7 +60,8 @@ type Options struct {
 	Log io.Writer
 }
 
-// Build makes images of this project from the source tree around the working directory, by name.
+// Build makes images of this project, by name. The tool that makes them is always that of the source tree around the working
+// directory.
 func Build(ctx context.Context, o Options) (map[string]Image, error) {
 	root, err := source.Root()
 	if err != nil {
@@ -68,7 +71,11 @@ func Build(ctx context.Context, o Options) (map[string]Image, error) {
 	if err != nil {
 		return nil, fmt.Errorf("find the directory for images: %w", err)
 	}
-	args := []string{"build", "-root", root, "-out", dir, "-version", o.Version}
+	from := o.Source
+	if from == "" {
+		from = root
+	}
+	args := []string{"build", "-root", from, "-out", dir, "-version", o.Version}
 	if len(o.Platforms) > 0 {
 		args = append(args, "-platforms", strings.Join(o.Platforms, ","))
 	}
