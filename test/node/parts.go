@@ -1,19 +1,16 @@
 package node
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"path/filepath"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/util/yaml"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
-	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"git.ryuvia.com/niklas/terdut-operator/test/controlplane/source"
 )
 
 func (n *Node) startEtcd(ctx context.Context) error {
@@ -153,30 +150,41 @@ func (n *Node) startProxy(ctx context.Context) error {
 	})
 }
 
-// startDNS applies CoreDNS and waits until it is ready.
+// startDNS applies CoreDNS and waits until it is available.
 func (n *Node) startDNS(ctx context.Context) error {
-	content, err := config.ReadFile("config/coredns.yaml")
+	done := source.Progress(n.log, "starting coredns in a pod")
+	err := n.applyDNS(ctx)
+	if err == nil {
+		err = n.await(ctx, kubelet, n.dnsAvailable)
+	}
+	done(err)
 	if err != nil {
-		return fmt.Errorf("read CoreDNS: %w", err)
+		return fmt.Errorf("start coredns: %w", err)
 	}
-	applier, err := client.New(n.config, client.Options{})
+	return nil
+}
+
+func (n *Node) applyDNS(ctx context.Context) error {
+	cmd := n.Kubectl(ctx, "apply", "--server-side", "-f", filepath.Join(n.dir, "config", "coredns.yaml"))
+	if output, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("apply its objects: %s", source.LastLine(string(output), err))
+	}
+	return nil
+}
+
+func (n *Node) dnsAvailable(ctx context.Context) error {
+	typed, err := n.client()
 	if err != nil {
-		return fmt.Errorf("make client: %w", err)
+		return err
 	}
-	decoder := yaml.NewYAMLOrJSONDecoder(bytes.NewReader(content), len(content))
-	for {
-		var object unstructured.Unstructured
-		if err = decoder.Decode(&object); errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			return fmt.Errorf("read CoreDNS: %w", err)
-		}
-		if err = applier.Apply(ctx, client.ApplyConfigurationFromUnstructured(&object), client.FieldOwner("node"), client.ForceOwnership); err != nil {
-			return fmt.Errorf("apply %s of CoreDNS: %w", object.GetKind(), err)
-		}
+	deployment, err := typed.AppsV1().Deployments("kube-system").Get(ctx, "coredns", metav1.GetOptions{})
+	if err != nil {
+		return fmt.Errorf("get its Deployment: %w", err)
 	}
-	return n.awaitDNS(ctx)
+	if deployment.Status.AvailableReplicas == 0 {
+		return errors.New("its Deployment has no pod available")
+	}
+	return nil
 }
 
 // client is a typed client of the administrator.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"os"
 	"path/filepath"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 
+	"git.ryuvia.com/niklas/terdut-operator/test/controlplane/source"
 	"git.ryuvia.com/niklas/terdut-operator/test/node/namespace"
 )
 
@@ -59,6 +61,15 @@ func (n *Node) start(ctx context.Context, options Options) (err error) {
 	if err = n.writeConfig(); err != nil {
 		return err
 	}
+	// A copy, where the other programs are only shown: runc protects itself by running from an overlay of its directory, and
+	// an overlay does not show what is mounted in the directory below.
+	bin := filepath.Join(n.dir, "bin")
+	if err = os.MkdirAll(bin, 0o755); err != nil {
+		return fmt.Errorf("make the node's directory: %w", err)
+	}
+	if err = source.Copy(n.Programs.Runc, bin, runcBinary); err != nil {
+		return err
+	}
 	layout := namespace.Layout{Dir: n.dir, Programs: n.Programs.byName(), Address: nodeNetwork, Services: serviceRange}
 	if n.space, err = namespace.New(ctx, n.Programs.Pause, layout); err != nil {
 		return err
@@ -76,8 +87,9 @@ func (n *Node) start(ctx context.Context, options Options) (err error) {
 		return err
 	}
 	for _, step := range []func(context.Context) error{
-		n.startEtcd, n.startAPIServer, n.startManager, n.startScheduler, n.startContainerd, n.startProxy, n.startKubelet,
-		n.startDNS,
+		n.startEtcd, n.startAPIServer, n.startManager, n.startScheduler, n.startContainerd,
+		// kube-proxy waits for the Node that the kubelet makes.
+		n.startKubelet, n.startProxy, n.startDNS,
 	} {
 		if err = step(ctx); err != nil {
 			return err
@@ -86,12 +98,12 @@ func (n *Node) start(ctx context.Context, options Options) (err error) {
 	return nil
 }
 
-// byName are the programs under the names that they have on the node.
+// byName are the programs under the names that they have on the node, but for runc.
 func (p Programs) byName() map[string]string {
 	programs := map[string]string{
 		etcd: p.Etcd, apiServer: p.KubeAPIServer, controllerManager: p.KubeControllerManager, scheduler: p.KubeScheduler,
 		kubelet: p.Kubelet, proxy: p.KubeProxy,
-		containerd: p.Containerd, shimBinary: p.Shim, runcBinary: p.Runc, ctrBinary: p.Ctr,
+		containerd: p.Containerd, shimBinary: p.Shim, ctrBinary: p.Ctr,
 	}
 	for name, path := range p.CNI {
 		programs[name] = path
