@@ -65,7 +65,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, options Options) error {
 		Owns(&appsv1.Deployment{}, changed).
 		Owns(&corev1.Service{}, changed).
 		Owns(&corev1.Secret{}, changed).
-		Watches(&v1alpha1.TerdutTeam{}, handler.EnqueueRequestsFromMapFunc(serverOfTeam), builder.WithPredicates(attachmentChanged())).
+		Watches(&v1alpha1.TerdutTeam{}, coalesced(serverOfTeam, gathered), builder.WithPredicates(attachmentChanged())).
 		WatchesRawSource(source.Channel(r.Clients.Changes(), &handler.EnqueueRequestForObject{})).
 		WatchesRawSource(source.Kind(options.Secrets.GetCache(), secrets,
 			handler.TypedEnqueueRequestsFromMapFunc(r.serversOfSecret),
