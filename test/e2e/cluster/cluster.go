@@ -52,7 +52,9 @@ func Start(ctx context.Context, logs string, log io.Writer) (Cluster, error) {
 		return newGiven(path)
 	}
 	if runtime.GOOS == "linux" && os.Geteuid() == 0 {
-		n, err := node.Start(ctx, node.Options{Log: log, KeepLogs: filepath.Join(logs, "node")})
+		// A directory of its own lets a node of another suite run at the same time.
+		dir := filepath.Join(os.TempDir(), "terdut-e2e-node")
+		n, err := node.Start(ctx, node.Options{Log: log, Dir: dir, KeepLogs: filepath.Join(logs, "node")})
 		if err != nil {
 			return nil, err
 		}
