@@ -192,12 +192,21 @@ func isPage(header http.Header, shown int) bool {
 
 var nextLink = regexp.MustCompile(`(?i);\s*rel\s*=\s*"?(?:[a-z ]* )?next\b`)
 
-// nothing expects success and reads no value.
+// nothing expects success and reads no value. What comes along has to be an object, and none that tells of an error:
+// "[]" or a page of JSON is somebody else's idea of an answer.
 func nothing(resp *http.Response, err error) error {
 	if err != nil {
 		return err
 	}
-	return resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil || len(body) == 0 {
+		return err
+	}
+	var said map[string]json.RawMessage
+	if json.Unmarshal(body, &said) != nil || said == nil || said["error"] != nil {
+		return opOf(resp).fail(resp.StatusCode, "something else than a success")
+	}
+	return nil
 }
 
 // decode never passes on an error of encoding/json, which quotes the body.

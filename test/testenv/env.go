@@ -115,9 +115,11 @@ func (e *Env) RunOperator(resync time.Duration) error {
 
 // StartOperator runs the operator until Stop, or until the function that it
 // returns is called, which waits for the end. It reaches servers through the
-// Network.
+// Network, unless the options name another transport.
 func (e *Env) StartOperator(options controllers.Options) (stop func() error, err error) {
-	options.Transport = e.Network
+	if options.Transport == nil {
+		options.Transport = e.Network
+	}
 	return e.start(e.operator, options.Namespaces, func(ctx context.Context, mgr ctrl.Manager) error {
 		return controllers.Register(ctx, mgr, options)
 	})

@@ -58,7 +58,7 @@ func (p *pass[T, A, D]) run(ctx context.Context, decide func(facts) step) error 
 
 // act decides on a fresh list and acts.
 func (p *pass[T, A, D]) act(ctx context.Context, decide func(facts) step) error {
-	conflicts := 0
+	conflicts, last := 0, step{}
 	for range maxSteps {
 		f, err := p.facts(ctx)
 		if err != nil {
@@ -81,9 +81,10 @@ func (p *pass[T, A, D]) act(ctx context.Context, decide func(facts) step) error 
 			return err
 		}
 		// Somebody was faster: what counts is a new list. A name that is taken
-		// and stands on none of two lists is taken all the same.
+		// and stands on none of two lists is taken all the same. Conflicts of
+		// two different steps are no second look.
 		conflicts++
-		p.refused = errors.Is(err, ErrConflict) && conflicts > 1
+		p.refused, last = errors.Is(err, ErrConflict) && next == last, next
 		if err = p.list(ctx, Fresh); err != nil {
 			return err
 		}

@@ -52,7 +52,7 @@ func (k *kind) List(
 ) ([]remote.Thing[body], error) {
 	integrations, err := at.API.Integrations(ctx, at.TeamID, as)
 	if err != nil {
-		return nil, attach.OfTeam(err, "list integrations")
+		return nil, at.OfTeam(ctx, err, "list integrations")
 	}
 	held := int64(0)
 	if s.DeletionTimestamp.IsZero() { // a deletion does not ask for keys, and reads no Secret
@@ -67,15 +67,7 @@ func (k *kind) List(
 		out = append(out, t)
 	}
 	return out, at.ProveGone(ctx, s.Status.Remote, remote.IDs(out), as, func(ctx context.Context) ([]int64, error) {
-		again, failed := at.API.Integrations(ctx, at.TeamID, remote.Fresh)
-		if failed != nil {
-			return nil, attach.OfTeam(failed, "list integrations")
-		}
-		ids := make([]int64, 0, len(again))
-		for i := range again {
-			ids = append(ids, again[i].ID)
-		}
-		return ids, nil
+		return again(ctx, at, s)
 	})
 }
 

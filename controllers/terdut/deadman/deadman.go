@@ -58,7 +58,7 @@ func (k *kind) List(
 func list(ctx context.Context, at attach.Access, as remote.Freshness) ([]remote.Thing[body], error) {
 	switches, err := at.API.DeadmanSwitches(ctx, at.TeamID, as)
 	if err != nil {
-		return nil, attach.OfTeam(err, "list dead man's switches")
+		return nil, at.OfTeam(ctx, err, "list dead man's switches")
 	}
 	out := make([]remote.Thing[body], 0, len(switches))
 	for i := range switches {

@@ -43,7 +43,7 @@ func (k *kind) List(
 ) ([]remote.Thing[policy], error) {
 	got, err := at.API.Escalation(ctx, at.TeamID, as)
 	if err != nil {
-		return nil, attach.OfTeam(err, "read the escalation policy")
+		return nil, at.OfTeam(ctx, err, "read the escalation policy")
 	}
 	one, err := thing(at, got)
 	return []remote.Thing[policy]{one}, err
