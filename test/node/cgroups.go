@@ -30,22 +30,50 @@ func cgroupRoots() ([]string, error) {
 	return roots, nil
 }
 
-// removeCgroups removes the cgroup of that name from all hierarchies, with those in it. The processes in them have been
+// containerdCgroup is the cgroup below which containerd puts those of all pods when the kubelet names no other. One of the
+// machine may use it too.
+const containerdCgroup = "k8s.io"
+
+// containers are the IDs of the containers, and of the pods' sandboxes, that the containerd of the node in dir knows. They
+// stand on the disk, so a killed run has them too.
+func containers(dir string) ([]string, error) {
+	var ids []string
+	for _, kind := range []string{"containers", "sandboxes"} {
+		entries, err := os.ReadDir(filepath.Join(dir, "containerd", "io.containerd.grpc.v1.cri", kind))
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, fmt.Errorf("list containers: %w", err)
+		}
+		for _, entry := range entries {
+			ids = append(ids, entry.Name())
+		}
+	}
+	return ids, nil
+}
+
+// removeCgroups removes from all hierarchies the cgroups of the pods of the node in dir. The processes in them have been
 // killed; a cgroup can only be removed when the kernel is done with the last of them.
-func removeCgroups(ctx context.Context, name string) error {
+func removeCgroups(ctx context.Context, dir string) error {
+	ids, err := containers(dir)
+	if err != nil || len(ids) == 0 {
+		return err
+	}
 	roots, err := cgroupRoots()
 	if err != nil {
 		return err
 	}
 	for _, root := range roots {
-		top := filepath.Join(root, name)
-		err = wait.PollUntilContextTimeout(ctx, poll, stopTimeout, true, func(context.Context) (bool, error) {
-			removeErr := removeCgroup(top)
-			return removeErr == nil, ignoreBusy(removeErr)
-		})
-		if err != nil {
-			return fmt.Errorf("remove cgroup %s: %w", top, err)
+		parent := filepath.Join(root, containerdCgroup)
+		for _, id := range ids {
+			err = wait.PollUntilContextTimeout(ctx, poll, stopTimeout, true, func(context.Context) (bool, error) {
+				removeErr := removeCgroup(filepath.Join(parent, id))
+				return removeErr == nil, ignoreBusy(removeErr)
+			})
+			if err != nil {
+				return fmt.Errorf("remove cgroup %s: %w", filepath.Join(parent, id), err)
+			}
 		}
+		// Fails when pods of somebody else are in it; then it is to stay.
+		_ = os.Remove(parent)
 	}
 	return nil
 }

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"hash/fnv"
 	"io"
 	"io/fs"
 	"os"
@@ -82,7 +81,7 @@ func occupy(ctx context.Context, dir string, log io.Writer) (func(), error) {
 	if _, err = os.Stat(filepath.Join(dir, stateName)); err == nil {
 		say(log, "clearing what a killed run left in %s", dir)
 	}
-	err = errors.Join(endLeftovers(ctx, dir), removeCgroups(ctx, cgroupName(dir)), empty(dir))
+	err = errors.Join(endLeftovers(ctx, dir), removeCgroups(ctx, dir), empty(dir))
 	if err != nil {
 		release()
 		return nil, fmt.Errorf("clear what a killed run left in %s: %w", dir, err)
@@ -230,7 +229,7 @@ func empty(dir string) error {
 
 // remove removes what a node leaves when its processes have ended. The caller holds the lock.
 func remove(ctx context.Context, dir string) error {
-	if err := errors.Join(removeCgroups(ctx, cgroupName(dir)), empty(dir)); err != nil {
+	if err := errors.Join(removeCgroups(ctx, dir), empty(dir)); err != nil {
 		return err
 	}
 	if err := os.RemoveAll(dir); err != nil {
@@ -244,7 +243,7 @@ func remove(ctx context.Context, dir string) error {
 func Clear(ctx context.Context, options Options) error {
 	options = options.withDefaults()
 	if _, err := os.Stat(options.Dir); errors.Is(err, fs.ErrNotExist) {
-		return removeCgroups(ctx, cgroupName(options.Dir))
+		return nil
 	}
 	if err := checkOwn(options.Dir); err != nil {
 		return err
@@ -268,16 +267,6 @@ func Clear(ctx context.Context, options Options) error {
 	}
 	defer func() { _ = lock.Close() }()
 	return errors.Join(endLeftovers(ctx, options.Dir), remove(ctx, options.Dir))
-}
-
-// cgroupName names the cgroup that holds those of all pods.
-func cgroupName(dir string) string {
-	if absolute, err := filepath.Abs(dir); err == nil {
-		dir = absolute
-	}
-	digest := fnv.New32a()
-	_, _ = digest.Write([]byte(dir))
-	return fmt.Sprintf("terdut-node-%08x", digest.Sum32())
 }
 
 // The patience of this package. A machine that compiles at the same time is slow.

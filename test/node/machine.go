@@ -28,16 +28,27 @@ var packages = map[string]string{
 	"ip": "iproute2", "nft": "nftables", "nsenter": "util-linux", "mount": "mount", "pivot_root": "util-linux",
 }
 
-// checkMachine tells in one line why no node can run here.
-func checkMachine() error {
-	if runtime.GOOS != "linux" {
-		return fmt.Errorf("start node: it takes Linux, and this is %s", runtime.GOOS)
+// machine is what a node asks of the machine before it touches anything.
+type machine struct {
+	system string
+	user   int
+	find   func(program string) (string, error)
+}
+
+func thisMachine() machine {
+	return machine{system: runtime.GOOS, user: os.Geteuid(), find: exec.LookPath}
+}
+
+// check tells in one line why no node can run here. What the kernel lacks shows when the namespaces are set up.
+func (m machine) check() error {
+	if m.system != "linux" {
+		return fmt.Errorf("start node: it takes Linux, and this is %s", m.system)
 	}
-	if os.Geteuid() != 0 {
+	if m.user != 0 {
 		return errors.New("start node: it takes root (namespaces, mounts, cgroups): run it with sudo -E, or in a virtual machine")
 	}
 	for _, program := range []string{"ip", "nft", "nsenter", "mount", "pivot_root"} {
-		if _, err := exec.LookPath(program); err != nil {
+		if _, err := m.find(program); err != nil {
 			return fmt.Errorf("start node: no program %s in PATH: install the package %s", program, packages[program])
 		}
 	}

@@ -60,7 +60,7 @@ type Node struct {
 // error is one line that says what to do.
 func Start(ctx context.Context, options Options) (_ *Node, err error) {
 	options = options.withDefaults()
-	if err = checkMachine(); err != nil {
+	if err = thisMachine().check(); err != nil {
 		return nil, err
 	}
 	programs, err := Build(ctx, options.Log)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -117,7 +118,7 @@ func (n *Node) startContainerd(ctx context.Context) error {
 		if err = WriteImage(path, image); err != nil {
 			return err
 		}
-		if err = n.LoadImage(ctx, path); err != nil {
+		if err = errors.Join(n.LoadImage(ctx, path), os.Remove(path)); err != nil {
 			return err
 		}
 	}
@@ -130,7 +131,6 @@ func (n *Node) startKubelet(ctx context.Context) error {
 		args: []string{
 			"--config=/node/config/kubelet.yaml", "--kubeconfig=/node/pki/kubelet.kubeconfig",
 			"--hostname-override=" + Name, "--node-ip=" + nodeAddress, "--root-dir=/node/kubelet",
-			"--cgroup-root=/" + cgroupName(n.dir),
 		},
 		works: func(ctx context.Context) error {
 			typed, err := n.client()
