@@ -3,6 +3,7 @@ module git.ryuvia.com/niklas/terdut-operator
 go 1.26.0
 
 require (
+	github.com/fluxcd/cli-utils v1.2.3
 	github.com/getkin/kin-openapi v0.153.0
 	github.com/go-logr/logr v1.4.3
 	github.com/google/go-cmp v0.7.0
