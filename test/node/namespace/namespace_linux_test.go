@@ -99,3 +99,40 @@ func mounts(t *testing.T) string {
 	}
 	return string(content)
 }
+
+// What a kernel lacks cannot be taken away from it here; programs that fail as they would there can be put in the way.
+func TestWhatTheKernelLacksIsNamed(t *testing.T) {
+	for program, want := range map[string]string{
+		"nft": "nftables cannot do what kube-proxy needs: the kernel lacks it",
+		"ip":  "no network bridge: the kernel lacks it",
+	} {
+		t.Run(program, func(t *testing.T) {
+			g := NewWithT(t)
+			failing := filepath.Join(t.TempDir(), program)
+			script := "#!/bin/sh\ncase \"$*\" in *bridge*|*probe*) echo 'Error: Unknown device type.' >&2; exit 2;; esac\n"
+			g.Expect(os.WriteFile(failing, []byte(script), 0o755)).To(Succeed())
+			wanted := layout(t)
+			wanted.Programs = map[string]string{program: failing}
+			_, err := start(t, wanted)
+			g.Expect(err).To(MatchError(HavePrefix("set up the node's namespaces: " + want)))
+			g.Expect(err.Error()).NotTo(ContainSubstring("\n"))
+		})
+	}
+}
+
+func TestADirectoryThatCannotCarryAnOverlayIsRefused(t *testing.T) {
+	g := NewWithT(t)
+	wanted := layout(t)
+	base := t.TempDir()
+	for _, name := range []string{"lower", "upper", "work"} {
+		g.Expect(os.Mkdir(filepath.Join(base, name), 0o755)).To(Succeed())
+	}
+	if os.Getuid() == 0 {
+		options := "lowerdir=" + base + "/lower,upperdir=" + base + "/upper,workdir=" + base + "/work"
+		output, err := exec.Command("mount", "-t", "overlay", "-o", options, "overlay", wanted.Dir).CombinedOutput()
+		g.Expect(err).NotTo(HaveOccurred(), "%s", output)
+		t.Cleanup(func() { g.Expect(exec.Command("umount", wanted.Dir).Run()).To(Succeed()) })
+	}
+	_, err := start(t, wanted)
+	g.Expect(err).To(MatchError(HavePrefix("set up the node's namespaces: no overlay mount in " + wanted.Dir)))
+}
