@@ -17,8 +17,12 @@ import (
 func (c Cluster) webhooks(ctx context.Context, team *v1alpha1.TerdutTeam, all resources) error {
 	var failed error
 	for _, source := range of(team, all.sources, func(s *v1alpha1.TerdutAlertSource) string { return s.Spec.TeamRef.Name }) {
+		if source.Status.WebhookURLSecretRef == nil {
+			failed = errors.Join(failed, fmt.Errorf("source %s names no Secret in its status", source.Name))
+			continue
+		}
 		secret := &corev1.Secret{}
-		key := client.ObjectKey{Namespace: source.Namespace, Name: source.WebhookSecret()}
+		key := client.ObjectKey{Namespace: source.Namespace, Name: source.Status.WebhookURLSecretRef.Name}
 		if err := c.Kube.Get(ctx, key, secret); err != nil {
 			failed = errors.Join(failed, fmt.Errorf("read the Secret of source %s: %w", source.Name, err))
 			continue
