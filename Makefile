@@ -36,6 +36,16 @@ chart: ## Copy into the chart what it shares with config/: custom resource defin
 	cp config/rbac/*role.yaml charts/terdut-operator/rbac/
 	cp config/namespaced/watched/role.yaml charts/terdut-operator/rbac/namespaced_role.yaml
 
+MANIFESTS := bin/manifests
+
+.PHONY: manifests
+manifests: ## Write config/default into one file, and the custom resource definitions into another, in bin/manifests.
+	mkdir -p $(MANIFESTS)
+	kubectl=$$(go run ./test/controlplane/cmd/controlplane build | grep '/kubectl$$') && \
+		$$kubectl kustomize config/default >$(MANIFESTS)/terdut-operator.yaml && \
+		$$kubectl kustomize config/crd >$(MANIFESTS)/terdut-operator-crds.yaml
+	@ls -l $(MANIFESTS)
+
 .PHONY: verify
 verify: generate ## Fail if generating changes anything.
 	@git diff --exit-code --stat -- . || { echo "verify: generated files are out of date: commit what \`make generate\` changes"; exit 1; }

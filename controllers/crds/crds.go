@@ -95,13 +95,14 @@ func served(ctx context.Context, c client.Client, definition *unstructured.Unstr
 		if err := c.Get(ctx, client.ObjectKeyFromObject(definition), there); err != nil {
 			return false, err
 		}
-		conditions, _, err := unstructured.NestedSlice(there.Object, "status", "conditions")
+		// Just made, it has null where the list will be, which reads as an error.
+		conditions, _, _ := unstructured.NestedSlice(there.Object, "status", "conditions")
 		for _, condition := range conditions {
 			if one, ok := condition.(map[string]any); ok && one["type"] == "Established" && one["status"] == "True" {
 				return true, nil
 			}
 		}
-		return false, err
+		return false, nil
 	})
 	if err != nil {
 		return fmt.Errorf("wait until it is served: %w", err)

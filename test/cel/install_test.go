@@ -12,6 +12,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"git.ryuvia.com/niklas/terdut-operator/charts"
 )
 
 var _ = Describe("The plain manifests", func() {
@@ -35,7 +37,7 @@ var _ = Describe("The plain manifests", func() {
 		Expect(pod.ServiceAccountName).To(Equal("terdut-operator"))
 		Expect(pod.Containers).To(HaveLen(1))
 		container := pod.Containers[0]
-		Expect(container.Image).To(Equal("git.ryuvia.com/niklas/terdut-operator:dev"))
+		Expect(container.Image).To(Equal("git.ryuvia.com/niklas/terdut-operator:" + charts.Version()))
 		Expect(container.Args).To(ConsistOf("--leader-elect", "--metrics-bind-address=:8080"))
 		Expect(container.SecurityContext.ReadOnlyRootFilesystem).To(Equal(ptr.To(true)))
 		Expect(container.Ports).To(ConsistOf(
