@@ -63,6 +63,10 @@ func TestVersion(t *testing.T) {
 	g.Expect(charts.Version()).To(Equal("v"+c.Version), "appVersion is version with a v")
 	g.Expect(c.Annotations["artifacthub.io/images"]).To(ContainSubstring("terdut-operator:" + c.AppVersion + "\n"))
 
+	manager, err := os.ReadFile(filepath.Join(config, "manager", "kustomization.yaml"))
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(string(manager)).To(ContainSubstring("newTag: " + c.AppVersion + "\n"))
+
 	definitions, err := crd.All()
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(definitions).To(HaveLen(5))
