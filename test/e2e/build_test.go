@@ -63,6 +63,11 @@ func (w *world) build(ctx context.Context) (err error) {
 
 func (w *world) chooseServer(ctx context.Context, reference images.Image, options images.Options) error {
 	if name := os.Getenv(serverVariable); name != "" {
+		for _, variable := range []string{serverVariable, nextVariable} {
+			if given := os.Getenv(variable); given != "" && !strings.Contains(filepath.Base(given), ":") {
+				return fmt.Errorf("%s=%s names no tag: say repository:tag", variable, given)
+			}
+		}
 		w.server = serverImages{what: "server of " + name, first: images.Image{Name: name}, next: images.Image{Name: os.Getenv(nextVariable)}}
 		return nil
 	}
