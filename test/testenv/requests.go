@@ -18,6 +18,8 @@ type Requests struct {
 	leases    int
 	forbidden []string
 	secrets   []string
+	statuses  int
+	unguarded []string
 }
 
 // Writes are the requests since the last Reset that can change something, as
@@ -61,6 +63,7 @@ func (r *Requests) wrap(next http.RoundTripper) http.RoundTripper {
 			r.forbidden = append(r.forbidden, what)
 		}
 		r.sawSecret(req)
+		r.sawStatus(req)
 		switch {
 		case req.Method == http.MethodGet:
 		case strings.Contains(req.URL.Path, "/events"):

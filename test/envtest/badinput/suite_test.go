@@ -68,6 +68,8 @@ var _ = AfterSuite(func() {
 
 var _ = AfterEach(func() {
 	Expect(env.Requests.Forbidden()).To(BeEmpty(), "the generated role must allow everything that the operator asks for")
+	_, unguarded := env.Requests.StatusWrites()
+	Expect(unguarded).To(BeEmpty(), "each status means the object that it was computed from")
 })
 
 // counted counts a bad input that is tried, and as borne when the function that

@@ -1,6 +1,8 @@
 package kstatus_test
 
 import (
+	"fmt"
+
 	kstatus "github.com/fluxcd/cli-utils/pkg/kstatus/status"
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -21,7 +23,11 @@ var _ = Describe("kstatus", Ordered, func() {
 			states++
 		}
 	}
-	AfterAll(func() { Expect(figures.Count(suite, "kstatus-live-states", states, states)).To(Succeed()) })
+	AfterAll(func() {
+		writes, _ := env.Requests.StatusWrites()
+		Expect(figures.Value(suite, "guarded-status-writes", writes, "")).To(Succeed())
+		Expect(figures.Count(suite, "kstatus-live-states", states, states)).To(Succeed())
+	})
 
 	It("says InProgress of what the operator has never seen", func(ctx SpecContext) {
 		w = newWorld(ctx)
@@ -84,6 +90,33 @@ var _ = Describe("kstatus", Ordered, func() {
 		w.tenant.Labels = map[string]string{allowed: "true"}
 		Expect(env.Admin.Update(ctx, w.tenant)).To(Succeed())
 		eventually(ctx, kstatus.CurrentStatus, w.remote...)
+	})
+
+	It("ends on what was asked last, however often the object changes under a status that is being written", func(ctx SpecContext) {
+		for n := range 30 {
+			change(ctx, w.team, func(t *v1alpha1.TerdutTeam) { t.Spec.DisplayName = fmt.Sprintf("Payments %d", n) })
+			change(ctx, w.dead, func(s *v1alpha1.TerdutDeadmanSwitch) { s.Spec.Timeout = v1alpha1.Duration(fmt.Sprintf("%dm", 20+n)) })
+		}
+		eventually(ctx, kstatus.CurrentStatus, w.remote...)
+		Expect(env.Admin.Get(ctx, client.ObjectKeyFromObject(w.team), w.team)).To(Succeed())
+		Expect(w.peer.Teams()).To(ContainElement(And(HaveField("ID", w.team.Status.TeamID), HaveField("Name", "Payments 29"))))
+		Expect(w.peer.Switches(w.team.Status.TeamID)).To(ConsistOf(HaveField("TimeoutText", "49m")))
+	})
+
+	It("is told by no write at rest: a watch sees nothing over several resyncs", func(ctx SpecContext) {
+		versions := func() map[string]string {
+			out := map[string]string{}
+			for _, o := range append([]client.Object{w.server}, w.remote...) {
+				Expect(env.Admin.Get(ctx, client.ObjectKeyFromObject(o), o)).To(Succeed())
+				out[fmt.Sprintf("%T", o)] = o.GetResourceVersion()
+			}
+			return out
+		}
+		Eventually(func(g Gomega) {
+			before, told := versions(), env.Requests.Events()
+			g.Consistently(versions, 4*resync).Should(Equal(before))
+			g.Expect(env.Requests.Events()).To(Equal(told))
+		}).Should(Succeed())
 	})
 
 	It("says Terminating of what cannot go", func(ctx SpecContext) {

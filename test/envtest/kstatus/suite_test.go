@@ -51,6 +51,12 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 	DeferCleanup(func() { Expect(env.Stop()).To(Succeed()) })
 })
 
+var _ = AfterEach(func() {
+	Expect(env.Requests.Forbidden()).To(BeEmpty(), "the generated role must allow everything that the operator asks for")
+	_, unguarded := env.Requests.StatusWrites()
+	Expect(unguarded).To(BeEmpty(), "each status means the object that it was computed from")
+})
+
 // world is one of each kind.
 type world struct {
 	peer   *testenv.Peer
