@@ -44,7 +44,7 @@ func run(s settings) error {
 	if err != nil {
 		return err
 	}
-	if err := s.check(); err != nil {
+	if err = s.check(); err != nil {
 		return err
 	}
 	watched, err := s.namespaces()
@@ -57,7 +57,7 @@ func run(s settings) error {
 	}
 	ctx := ctrl.SetupSignalHandler()
 	if s.crds {
-		if err := upgradeCRDs(ctx, cfg); err != nil {
+		if err = upgradeCRDs(ctx, cfg); err != nil {
 			return err
 		}
 	}

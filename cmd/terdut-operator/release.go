@@ -22,7 +22,7 @@ const lease = "terdut-operator"
 func releaseAll(args []string) error {
 	flags := flag.NewFlagSet("terdut-operator release", flag.ExitOnError)
 	flags.Usage = func() {
-		fmt.Fprint(flags.Output(), "Usage: terdut-operator release [flags]\n\n"+
+		_, _ = fmt.Fprint(flags.Output(), "Usage: terdut-operator release [flags]\n\n"+
 			"Takes the operator's finalizers off its custom resources and Secrets, when no operator is left that would.\n"+
 			"What exists on terdut-servers stays there. It asks nothing: look first with --dry-run.\n\n")
 		flags.PrintDefaults()

@@ -62,7 +62,7 @@ func TestRendered(t *testing.T) {
 					if strings.TrimSpace(document) == "" {
 						continue
 					}
-					_, _, err := strict.Decode([]byte(document), nil, nil)
+					_, _, err = strict.Decode([]byte(document), nil, nil)
 					g.Expect(err).NotTo(HaveOccurred(), document)
 				}
 				golden := filepath.Join("testdata", name+".golden.yaml")
