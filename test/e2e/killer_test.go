@@ -2,14 +2,18 @@ package e2e
 
 import (
 	"context"
+	"errors"
 	"math/rand/v2"
 	"os"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"git.ryuvia.com/niklas/terdut-operator/test/e2e/cluster"
 )
 
 // seedVariable repeats the order of kills of an earlier run.
@@ -25,9 +29,18 @@ const (
 // operatorPods are the pods of the operator, however it was installed.
 var operatorPods = client.MatchingLabels{"app.kubernetes.io/name": "terdut-operator"}
 
-// killer kills operator pods at random moments: half of them without a warning.
+// The ways in which an operator ends.
+const (
+	inOrder = "in order"
+	hurried = "without grace"
+	crashed = "by SIGKILL"
+)
+
+// killer ends operator pods at random moments, in each of the ways.
 type killer struct {
-	kube   client.Client
+	kube client.Client
+	// crash ends a container by SIGKILL, where that is possible.
+	crash  func(ctx context.Context, id string) error
 	random *rand.Rand
 	cancel context.CancelFunc
 	done   chan struct{}
@@ -39,13 +52,13 @@ type killer struct {
 	kills int
 }
 
-func newKiller(kube client.Client) *killer {
+func newKiller(kube client.Client, crash func(context.Context, string) error) *killer {
 	seed, err := strconv.ParseUint(os.Getenv(seedVariable), 10, 64)
 	if err != nil {
 		seed = uint64(time.Now().UnixNano())
 	}
 	say("operator pods are killed at random; %s=%d repeats it", seedVariable, seed)
-	return &killer{kube: kube, random: rand.New(rand.NewPCG(seed, seed))} //nolint:gosec // chance, not secrecy
+	return &killer{kube: kube, crash: crash, random: rand.New(rand.NewPCG(seed, seed))} //nolint:gosec // chance, not secrecy
 }
 
 // start begins to kill. It goes on over all steps.
@@ -81,18 +94,36 @@ func (k *killer) kill(ctx context.Context) {
 		return
 	}
 	pod := &pods.Items[k.random.IntN(len(pods.Items))]
-	var options []client.DeleteOption
-	how := "in order"
-	if k.random.IntN(2) == 0 {
-		options, how = append(options, client.GracePeriodSeconds(0)), "without a warning"
+	how := []string{inOrder, hurried, crashed}[k.random.IntN(3)]
+	if restarted(pod) && how == crashed {
+		how = hurried // the kubelet would hold a second crash against it and wait
 	}
-	if err := k.kube.Delete(ctx, pod, options...); err != nil {
+	if err := k.end(ctx, pod, how); err != nil {
 		return
 	}
 	k.mu.Lock()
 	k.kills++
 	k.mu.Unlock()
 	say("operator pod %s is ended %s", pod.Name, how)
+}
+
+// end ends a pod of the operator in one way. Where nothing can crash it is ended without grace.
+func (k *killer) end(ctx context.Context, pod *corev1.Pod, how string) error {
+	if how == crashed && len(pod.Status.ContainerStatuses) == 1 {
+		_, id, _ := strings.Cut(pod.Status.ContainerStatuses[0].ContainerID, "://")
+		if err := k.crash(ctx, id); !errors.Is(err, cluster.ErrNotPossible) {
+			return err
+		}
+		how = hurried
+	}
+	if how == hurried {
+		return k.kube.Delete(ctx, pod, client.GracePeriodSeconds(0))
+	}
+	return k.kube.Delete(ctx, pod)
+}
+
+func restarted(pod *corev1.Pod) bool {
+	return len(pod.Status.ContainerStatuses) != 1 || pod.Status.ContainerStatuses[0].RestartCount > 0
 }
 
 // count is the number of pods that were killed.

@@ -3,6 +3,7 @@ package e2e
 import (
 	"context"
 	"errors"
+	"strings"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -19,54 +20,54 @@ import (
 // leaseName is the lease of the one operator that works.
 const leaseName = "terdut-operator"
 
-// leader is the name of the operator pod that holds the lease; empty when none does. A holder is <pod>_<something>.
-func (w *world) leader(ctx context.Context, g Gomega) string {
+// holder is who holds the lease, as <pod>_<something>; empty when nobody does.
+func (w *world) holder(ctx context.Context, g Gomega) string {
 	lease := &coordinationv1.Lease{}
 	g.Expect(w.kube.Get(ctx, key(system, leaseName), lease)).To(Succeed())
-	holder := ptr.Deref(lease.Spec.HolderIdentity, "")
-	for i := range holder {
-		if holder[i] == '_' {
-			return holder[:i]
-		}
-	}
-	return holder
+	return ptr.Deref(lease.Spec.HolderIdentity, "")
 }
 
 func failOver(ctx context.Context) {
 	// This step kills on purpose.
 	defer w.killer.rest()()
 	w.upgrade(ctx, w.chart(), w.operator, "--set", "replicas=2")
-	for _, kill := range []struct {
-		how     string
-		options []client.DeleteOption
-	}{
-		{"in order", nil},
-		{"without a warning", []client.DeleteOption{client.GracePeriodSeconds(0)}},
-	} {
-		leader := w.bothReady(ctx)
+	for _, how := range []string{inOrder, crashed} {
+		holder := w.bothReady(ctx)
+		leader, _, _ := strings.Cut(holder, "_")
 		pod := &corev1.Pod{}
 		w.get(ctx, system, leader, pod)
 		begin := time.Now()
-		Expect(w.kube.Delete(ctx, pod, kill.options...)).To(Succeed())
+		Expect(w.killer.end(ctx, pod, how)).To(Succeed())
 		var next string
 		Eventually(ctx, func(g Gomega) {
-			next = w.leader(ctx, g)
-			g.Expect(next).NotTo(Or(BeEmpty(), Equal(leader)))
+			next = w.holder(ctx, g)
+			g.Expect(next).NotTo(Or(BeEmpty(), Equal(holder)))
 		}).Should(Succeed())
-		say("leader %s ended %s; %s took over after %.1f s", leader, kill.how, next, time.Since(begin).Seconds())
-		w.rename(ctx, "Payments, "+kill.how)
+		say("leader %s ended %s; %s took over after %.1f s", leader, how, next, time.Since(begin).Seconds())
+		w.rename(ctx, "Payments, "+how)
 	}
 	w.rename(ctx, "Payments")
+
+	By("giving the lease back when the last one ends")
+	w.upgrade(ctx, w.chart(), w.operator, "--set", "replicas=0")
+	Eventually(ctx, func(g Gomega) {
+		pods := &corev1.PodList{}
+		g.Expect(w.kube.List(ctx, pods, client.InNamespace(system), operatorPods)).To(Succeed())
+		g.Expect(pods.Items).To(BeEmpty())
+	}).Should(Succeed())
+	Expect(w.holder(ctx, NewWithT(GinkgoT()))).To(BeEmpty())
+	w.upgrade(ctx, w.chart(), w.operator, "--set", "replicas=2")
 }
 
-// bothReady waits for two ready operators and returns the one that leads.
-func (w *world) bothReady(ctx context.Context) (leader string) {
+// bothReady waits for two ready operators and returns which of them holds the lease.
+func (w *world) bothReady(ctx context.Context) (holder string) {
 	GinkgoHelper()
 	Eventually(ctx, func(g Gomega) {
 		pods := &corev1.PodList{}
 		g.Expect(w.kube.List(ctx, pods, client.InNamespace(system), operatorPods)).To(Succeed())
 		g.Expect(pods.Items).To(HaveLen(2))
-		leader = w.leader(ctx, g)
+		holder = w.holder(ctx, g)
+		leader, _, _ := strings.Cut(holder, "_")
 		var names []string
 		for i := range pods.Items {
 			g.Expect(tunnel.Ready(&pods.Items[i])).To(BeTrue())
@@ -74,7 +75,7 @@ func (w *world) bothReady(ctx context.Context) (leader string) {
 		}
 		g.Expect(names).To(ContainElement(leader))
 	}).Should(Succeed())
-	return leader
+	return holder
 }
 
 func restartControlPlane(ctx context.Context) {

@@ -6,10 +6,8 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
-	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/utils/ptr"
 
 	v1alpha1 "git.ryuvia.com/niklas/terdut-operator/api/terdut/v1alpha1"
 	"git.ryuvia.com/niklas/terdut-operator/test/figures"
@@ -45,9 +43,6 @@ func uninstall(ctx context.Context) {
 	Expect(w.identities(ctx)).To(Equal(before), "no resource is touched")
 	Expect(w.terminating(ctx)).To(BeEmpty())
 	Expect(w.definitions(ctx)).To(HaveLen(5))
-	lease := &coordinationv1.Lease{}
-	w.get(ctx, system, leaseName, lease)
-	Expect(ptr.Deref(lease.Spec.HolderIdentity, "")).To(BeEmpty(), "the operator gives the lease back at its end")
 }
 
 // identities are all custom resources with UID and resourceVersion.

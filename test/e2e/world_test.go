@@ -97,7 +97,7 @@ func (w *world) connect(ctx context.Context) error {
 	}
 	w.tunnel = tunnel.New(config, w.kube)
 	w.sides = sides.Cluster{Kube: w.kube, HTTP: w.tunnel.Client()}
-	w.killer = newKiller(w.kube)
+	w.killer = newKiller(w.kube, w.cluster.KillContainer)
 	w.database = &database{tunnel: w.tunnel}
 	w.helm, err = helm.New(ctx, helm.V4, w.cluster.Kubeconfig(), filepath.Join(w.dir, "helm"))
 	return err

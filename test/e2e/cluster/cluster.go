@@ -25,8 +25,8 @@ const (
 	LoadVariable = "E2E_LOAD_IMAGE"
 )
 
-// ErrNotPossible is the answer of a cluster that cannot be restarted from outside.
-var ErrNotPossible = errors.New("this cluster's control plane is not the suite's to restart")
+// ErrNotPossible is the answer of a cluster whose nodes the suite does not get at.
+var ErrNotPossible = errors.New("the nodes of this cluster are not the suite's to touch")
 
 // Cluster is where the suite runs.
 type Cluster interface {
@@ -42,6 +42,9 @@ type Cluster interface {
 	// is ready, or with ErrNotPossible.
 	RestartAPIServer(ctx context.Context) error
 	RestartEtcd(ctx context.Context) error
+	// KillContainer ends a container by SIGKILL, as a crash would, or returns ErrNotPossible. id is the container's ID
+	// without its scheme.
+	KillContainer(ctx context.Context, id string) error
 	// Stop ends what the suite has started, and keeps its logs in the directory that Start was given.
 	Stop(ctx context.Context) error
 }

@@ -33,6 +33,8 @@ func (given) RestartAPIServer(context.Context) error { return ErrNotPossible }
 func (given) RestartEtcd(context.Context) error      { return ErrNotPossible }
 func (given) Stop(context.Context) error             { return nil }
 
+func (given) KillContainer(context.Context, string) error { return ErrNotPossible }
+
 func (g given) LoadImage(ctx context.Context, archive string) error {
 	command := os.Getenv(LoadVariable)
 	if command == "" {

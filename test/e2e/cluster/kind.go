@@ -54,14 +54,11 @@ func (k kind) RestartEtcd(ctx context.Context) error      { return k.restart(ctx
 
 // restart stops a container of a static pod; the kubelet starts it again.
 func (k kind) restart(ctx context.Context, name string) error {
-	inside := func(args ...string) (string, error) {
-		return run(exec.CommandContext(ctx, "docker", append([]string{"exec", kindName + "-control-plane", "crictl"}, args...)...))
-	}
-	ids, err := inside("ps", "--quiet", "--name", "^"+name+"$")
+	ids, err := k.inside(ctx, "crictl", "ps", "--quiet", "--name", "^"+name+"$")
 	if err != nil {
 		return err
 	}
-	if _, err = inside(append([]string{"stop"}, strings.Fields(ids)...)...); err != nil {
+	if _, err = k.inside(ctx, append([]string{"crictl", "stop"}, strings.Fields(ids)...)...); err != nil {
 		return err
 	}
 	// kubectl wait would give up at the first refused connection.
@@ -69,6 +66,16 @@ func (k kind) restart(ctx context.Context, name string) error {
 		_, failed := run(exec.CommandContext(ctx, k.kubectl, "--kubeconfig", k.Kubeconfig(), "get", "--raw", "/readyz"))
 		return failed == nil, nil
 	})
+}
+
+// inside runs a command in the node's container.
+func (kind) inside(ctx context.Context, args ...string) (string, error) {
+	return run(exec.CommandContext(ctx, "docker", append([]string{"exec", kindName + "-control-plane"}, args...)...))
+}
+
+func (k kind) KillContainer(ctx context.Context, id string) error {
+	_, err := k.inside(ctx, "ctr", "--namespace=k8s.io", "tasks", "kill", "--signal=SIGKILL", id)
+	return err
 }
 
 func (k kind) Stop(ctx context.Context) error {
