@@ -29,6 +29,7 @@ func releaseAll(args []string) error {
 	}
 	config.RegisterFlags(flags)
 	dryRun := flags.Bool("dry-run", false, "say what would be done, and do nothing")
+	force := flags.Bool("force", false, "go on although an operator holds its lease, such as one that looks at other namespaces")
 	names := flags.String("namespaces", "", "namespaces to look at, separated by commas; the whole cluster when empty")
 	if err := flags.Parse(args); err != nil {
 		return err
@@ -49,6 +50,6 @@ func releaseAll(args []string) error {
 		return fmt.Errorf("make a client: %w", err)
 	}
 	return release.Run(ctrl.SetupSignalHandler(), c, release.Options{
-		Namespaces: namespaces, DryRun: *dryRun, Lease: lease, Out: os.Stdout,
+		Namespaces: namespaces, DryRun: *dryRun, Lease: lease, Force: *force, Out: os.Stdout,
 	})
 }

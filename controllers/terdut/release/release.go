@@ -29,6 +29,9 @@ type Options struct {
 	DryRun bool
 	// Lease is the name of the lease that a working operator holds.
 	Lease string
+	// Force goes on although an operator holds one, such as one that looks at
+	// other namespaces.
+	Force bool
 	// Out is told each step, as a line.
 	Out io.Writer
 }
@@ -48,15 +51,17 @@ func kinds() []schema.GroupVersionKind {
 // nothing, reads no Secret's values, and touches no terdut-server: what the
 // operator made there stays, its keys stay valid.
 //
-// While an operator holds its lease nothing is done: it would put the
-// finalizers back. What fails is told at the end, after everything else was
+// While an operator holds its lease nothing is done, unless forced: it would put
+// the finalizers back. What fails is told at the end, after everything else was
 // tried.
 func Run(ctx context.Context, c client.Client, o Options) error {
 	if len(o.Namespaces) == 0 {
 		o.Namespaces = []string{metav1.NamespaceAll}
 	}
-	if err := nobodyWorks(ctx, c, o); err != nil {
-		return err
+	if !o.Force {
+		if err := nobodyWorks(ctx, c, o); err != nil {
+			return err
+		}
 	}
 	var failed error
 	released := 0
@@ -143,7 +148,8 @@ func nobodyWorks(ctx context.Context, c client.Client, o Options) error {
 	}
 	for i := range leases.Items {
 		if lease := &leases.Items[i]; lease.Name == o.Lease && held(&lease.Spec, time.Now()) {
-			return fmt.Errorf("an operator works: it holds lease %s/%s as %s: delete the custom resources and let it clean up, or stop it first",
+			return fmt.Errorf("an operator works, and would put the finalizers back: it holds lease %s/%s as %s: "+
+				"delete the custom resources and let it clean up, or stop it first; if it looks at other namespaces only, use --force",
 				lease.Namespace, lease.Name, *lease.Spec.HolderIdentity)
 		}
 	}
