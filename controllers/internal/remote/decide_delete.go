@@ -17,7 +17,8 @@ func decideDelete(f facts) step {
 	case f.record != nil && f.orphans:
 		return step{do: orphan}
 	case f.record != nil:
-		if x := f.recordedObject(); x != nil {
+		// An empty singleton needs no second call after a pass that was cut off.
+		if x := f.recordedObject(); x != nil && !x.Empty {
 			return step{do: remove, id: x.ID}
 		}
 		return step{do: unrecord}

@@ -145,6 +145,7 @@ func TestDecideDelete(t *testing.T) {
 		{"left, gone", holding(Provisional).with(left), step{do: orphan}},
 		{"left, a replaced one is not", holding(Provisional, mine, seen{ID: 2, CreatedAt: "t2"}).with(left).with(func(f *facts) { f.retiring = []Retired{{ID: 2, CreatedAt: "t2"}} }),
 			step{do: discard, id: 2}},
+		{"emptied", holding(Singleton, seen{ID: 1, Name: "A", CreatedAt: "t1", Empty: true}), step{do: unrecord}},
 		{"left, a provisional one is not", holding(Provisional, mine, marked).with(left).with(pending(3, 1)), step{do: discard, id: 3}},
 		{"left, nothing held", bare(Provisional).with(left), step{do: release}},
 	} {

@@ -94,7 +94,7 @@ func (r *Reconciler) blocked(ctx context.Context, server *v1alpha1.TerdutServer,
 		return outcome.Waiting(v1alpha1.ConditionDegraded, v1alpha1.ReasonDeletionBlocked,
 			"waits for %d TerdutTeams that are being deleted (%s)", len(going), firstTen(going)), nil
 	}
-	return nil, nil
+	return r.leaving(ctx, server)
 }
 
 // teams are the TerdutTeams that refer to a server.
