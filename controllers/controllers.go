@@ -149,6 +149,7 @@ func Register(ctx context.Context, mgr ctrl.Manager, o Options) error {
 		deps := attach.Deps{
 			Client: mgr.GetClient(), Live: live, Engine: engine, Resolver: resolver,
 			Recorder: mgr.GetEventRecorder(name), Schedule: outcome.NewSchedule(o.Resync), Now: o.Clock,
+			Secrets: secrets,
 		}
 		if err := setup(ctx, mgr, deps); err != nil {
 			return err

@@ -16,6 +16,10 @@ import (
 func ForKind(kind schema.GroupVersionKind) interface{} {
 	switch kind {
 	// Group=terdut.ryuvia.com, Version=v1alpha1
+	case v1alpha1.SchemeGroupVersion.WithKind("AdoptableTeam"):
+		return &terdutv1alpha1.AdoptableTeamApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("AdoptionLeave"):
+		return &terdutv1alpha1.AdoptionLeaveApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("AllowedNamespaces"):
 		return &terdutv1alpha1.AllowedNamespacesApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("AllowedTeams"):

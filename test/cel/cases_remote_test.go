@@ -29,6 +29,22 @@ func remoteGroups() []group {
 		mark(deadman, "spec.name"),
 		mark(alertSource, "spec.name"),
 		{
+			kind: alertSource, path: "", says: "which the operator writes",
+			pass: []attempt{
+				create(set("spec.existingKeySecretRef.name", "kept")),
+				create(unset("spec.webhookSecretName"), set("spec.existingKeySecretRef.name", "kept")),
+				create(set("spec.webhookSecretName", ""), set("spec.existingKeySecretRef.name", "kept")),
+				create(unset("spec.existingKeySecretRef"), set("spec.webhookSecretName", "kept")),
+				create(set("metadata.name", "mine"), set("spec.webhookSecretName", "other"), set("spec.existingKeySecretRef.name", "mine-terdut-webhook")),
+			},
+			fail: []attempt{
+				create(set("spec.webhookSecretName", "kept"), set("spec.existingKeySecretRef.name", "kept")),
+				create(set("metadata.name", "mine"), unset("spec.webhookSecretName"), set("spec.existingKeySecretRef.name", "mine-terdut-webhook")),
+				create(set("metadata.name", "mine"), set("spec.webhookSecretName", ""), set("spec.existingKeySecretRef.name", "mine-terdut-webhook")),
+				update(set("spec.webhookSecretName", "prod-alertmanager-key")),
+			},
+		},
+		{
 			kind: escalation, path: "spec.levels[]", says: "stands twice",
 			pass: []attempt{
 				create(targets(user("alice"), user("bob"), oncall())),

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -40,6 +41,7 @@ type Env struct {
 	Rollouts *Rollouts
 
 	operator *rest.Config
+	around   atomic.Pointer[Around]
 	stops    []func() error
 }
 
@@ -81,6 +83,7 @@ func (e *Env) prepare(ctx context.Context) error {
 		return err
 	}
 	e.operator.Wrap(e.Requests.wrap)
+	e.operator.Wrap(e.surrounded)
 	e.Rollouts = &Rollouts{client: e.Admin}
 	_, err = e.start(config, nil, func(_ context.Context, mgr ctrl.Manager) error { return e.Rollouts.setup(mgr) })
 	return err
@@ -118,7 +121,7 @@ func (e *Env) RunOperator(resync time.Duration) error {
 // Network, unless the options name another transport.
 func (e *Env) StartOperator(options controllers.Options) (stop func() error, err error) {
 	if options.Transport == nil {
-		options.Transport = e.Network
+		options.Transport = e.surrounded(e.Network)
 	}
 	return e.start(e.operator, options.Namespaces, func(ctx context.Context, mgr ctrl.Manager) error {
 		return controllers.Register(ctx, mgr, options)

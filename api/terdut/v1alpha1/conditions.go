@@ -1,6 +1,6 @@
 package v1alpha1
 
-// Condition types. Each is positive: True is good, save the last eight, which
+// Condition types. Each is positive: True is good, save the last ten, which
 // are present only while they are True.
 //
 // The lists name every reason that a condition may have. "Those of a call" are
@@ -61,14 +61,15 @@ const (
 	//
 	//	True:    Resolved
 	//	False:   RefNotPermitted, WaitingForServer, WaitingForTeam, UserNotFound,
-	//	         SecretNotFound and SecretKeyMissing (of external.caSecretRef),
-	//	         NameConflict and Progressing (of the Secret to write)
+	//	         SecretNotFound and SecretKeyMissing (of external.caSecretRef and
+	//	         existingKeySecretRef), KeyNotUsable, NameConflict and Progressing
+	//	         (of the Secret to write)
 	ConditionReferencesResolved = "ReferencesResolved"
 	// ConditionSynced (what lives on a server): the object on the server is as
 	// the spec asks.
 	//
 	//	True:    InSync
-	//	False:   KeyUnknown, WaitingForRule, those of a call
+	//	False:   DuplicateClaim, KeyUnknown, WaitingForRule, those of a call
 	//	Unknown: Blocked (a reference is missing), NamespaceNotWatched (of a
 	//	         server that is left to be cleaned up), those of a call
 	ConditionSynced = "Synced"
@@ -103,6 +104,20 @@ const (
 	//	True:    NamespaceNotWatched
 	ConditionNamespaceNotWatched = "NamespaceNotWatched"
 
+	// ConditionAdoptionRequested (TerdutServer): TerdutTeams of other namespaces
+	// want teams that are on the server already and that nobody holds. The
+	// message has the entry of spec.allowedTeams.adopt that gives leave. It is
+	// present only while it is True and keeps nothing from being ready.
+	//
+	//	True:    AdoptionRequested
+	ConditionAdoptionRequested = "AdoptionRequested"
+	// ConditionDuplicateClaim (TerdutServer): two resources have recorded one
+	// object on the server, which stops both. The message names them. It is
+	// present only while it is True and keeps nothing from being ready.
+	//
+	//	True:    DuplicateClaim
+	ConditionDuplicateClaim = "DuplicateClaim"
+
 	// ConditionCeded (TerdutServer): fields of children are left to other field
 	// managers. It keeps nothing from being ready.
 	//
@@ -125,7 +140,7 @@ const (
 	ConditionReconciling = "Reconciling"
 	// ConditionStalled: a person has to do something.
 	//
-	//	True:    RefNotPermitted, NameConflict, KeyUnknown, Invalid,
+	//	True:    RefNotPermitted, NameConflict, DuplicateClaim, KeyUnknown, Invalid,
 	//	         AlreadyBootstrapped, BootstrapKeyLost, KeyNotUsable,
 	//	         KeyNotAccepted, ScopedUnavailable, AddressRefused,
 	//	         RedirectRefused, CertificateRejected, ApplyFailed (a field that
@@ -185,9 +200,11 @@ const (
 	ReasonWaitingForRule   = "WaitingForRule"
 	ReasonUserNotFound     = "UserNotFound"
 
-	ReasonInSync             = "InSync"
-	ReasonBlocked            = "Blocked"
-	ReasonNameConflict       = "NameConflict"
+	ReasonInSync       = "InSync"
+	ReasonBlocked      = "Blocked"
+	ReasonNameConflict = "NameConflict"
+	// ReasonDuplicateClaim: two resources have recorded the same object.
+	ReasonDuplicateClaim     = "DuplicateClaim"
 	ReasonKeyUnknown         = "KeyUnknown"
 	ReasonInvalid            = "Invalid"
 	ReasonRequestRefused     = "RequestRefused"
@@ -219,6 +236,8 @@ const (
 	// ReasonNamespaceNotWatched: it concerns a namespace at which the operator
 	// was told not to look.
 	ReasonNamespaceNotWatched = "NamespaceNotWatched"
+	// ReasonAdoptionRequested: a team that nobody holds is wanted.
+	ReasonAdoptionRequested = "AdoptionRequested"
 
 	// ReasonDeletionStuck: a deletion has not finished for half an hour.
 	ReasonDeletionStuck = "DeletionStuck"
@@ -242,6 +261,7 @@ const (
 	EventUpdated        = "Updated"
 	EventDeleted        = "Deleted"
 	EventAdopted        = "Adopted"
+	EventOverwritten    = "Overwritten"
 	EventRecreated      = "Recreated"
 	EventRotated        = "Rotated"
 	EventDriftCorrected = "DriftCorrected"

@@ -1,6 +1,10 @@
 package v1alpha1
 
-import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+import (
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
 
 const (
 	// Finalizer holds a custom resource until what it made on the server is
@@ -30,7 +34,6 @@ const (
 	// TerdutServer it counts for every resource recorded on it that is being
 	// deleted, and lets the TerdutServer go although teams live on it.
 	AnnotationForceOrphan = "terdut.ryuvia.com/force-orphan"
-
 	// AnnotationIntegrationID stands on a webhook Secret and says whose key it
 	// holds: the server-side ID of the integration.
 	AnnotationIntegrationID = "terdut.ryuvia.com/integration-id"
@@ -39,9 +42,10 @@ const (
 	// spec.database.restartOnRotation. It changes when the password does.
 	AnnotationDatabasePassword = "terdut.ryuvia.com/database-password-hmac"
 
-	// AnnotationRotate on a TerdutServer asks for a new key of the operator's,
-	// once for each value; the last one is acknowledged in
-	// status.credentials.rotated.
+	// AnnotationRotate asks for a new key, once for each value: on a
+	// TerdutServer for one of the operator's, acknowledged in
+	// status.credentials.rotated, on a TerdutAlertSource for a new integration,
+	// acknowledged in status.rotated.
 	AnnotationRotate = "terdut.ryuvia.com/rotate"
 	// AnnotationKeyID and AnnotationUserID stand on a Secret with an API key
 	// and hold the server-side IDs of the key and of its user, as far as they
@@ -112,10 +116,23 @@ func MirrorSecretName(server, namespace string) string {
 }
 
 // WebhookSecretName is the Secret that holds url and key of the
-// TerdutAlertSource of that name.
+// TerdutAlertSource of that name, unless its spec names another.
 func WebhookSecretName(source string) string { return source + "-terdut-webhook" }
 
 // DatabaseHMACSecretName is the Secret that holds the key of the HMACs by which
 // the operator tells that the password of the database of the TerdutServer of
 // that name has changed.
 func DatabaseHMACSecretName(server string) string { return server + "-database-hmac" }
+
+// longestToken bounds what is kept of a value of AnnotationRotate, in bytes.
+const longestToken = 256
+
+// RotateToken is the value of AnnotationRotate on an object, as a status
+// acknowledges it; empty when there is none.
+func RotateToken(o metav1.Object) string {
+	token := o.GetAnnotations()[AnnotationRotate]
+	if len(token) > longestToken {
+		token = token[:longestToken]
+	}
+	return strings.ToValidUTF8(token, "")
+}

@@ -111,6 +111,16 @@ type RemoteIdentity struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	CreatedAt string `json:"createdAt,omitempty"`
+	// name is the object's name as the server gave it last; empty for an
+	// escalation policy, which has none.
+	// +optional
+	// +kubebuilder:validation:MaxLength=400
+	Name string `json:"name,omitempty"`
+	// askedName is the name that the spec asked for, where the server spells
+	// that differently. It is not asked for again.
+	// +optional
+	// +kubebuilder:validation:MaxLength=400
+	AskedName string `json:"askedName,omitempty"`
 	// ownerUID is the UID of the resource that wrote this record. A record
 	// under another UID was copied or restored and is only a hint.
 	// +kubebuilder:validation:Type=string
@@ -123,6 +133,12 @@ type RemoteIdentity struct {
 
 // PendingCreate is the intent to create one object on the server.
 type PendingCreate struct {
+	// ownerUID is the UID of the resource that wrote this intent. One under
+	// another UID was copied or restored and counts for nothing.
+	// +optional
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:MaxLength=64
+	OwnerUID types.UID `json:"ownerUID,omitempty"`
 	// name that the create call carries. It is never computed again.
 	// +kubebuilder:validation:MaxLength=400
 	Name string `json:"name"`
@@ -132,6 +148,11 @@ type PendingCreate struct {
 	// replaces is the ID of the object that the new one takes the place of.
 	// +optional
 	Replaces int64 `json:"replaces,omitempty"`
+	// rotate is the value of the annotation terdut.ryuvia.com/rotate that the
+	// creation answers; only alert sources have it.
+	// +optional
+	// +kubebuilder:validation:MaxLength=256
+	Rotate string `json:"rotate,omitempty"`
 }
 
 // RetiringObject is an object of ours on the server that waits for its DELETE.

@@ -8,9 +8,10 @@ import (
 // sent to. Its URL and key are given out once, by the server, and stand in a
 // Secret that this resource owns.
 //
-// A change of kind, or the loss of that Secret, makes a new integration with a
-// new key: whatever sends to the old URL stops working until it has read the
-// Secret again.
+// A change of kind, the loss of that Secret, or the annotation
+// terdut.ryuvia.com/rotate makes a new integration with a new key. The old one
+// works until rotationGrace is over: until then, whatever sends to its URL must
+// have read the Secret again.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
@@ -23,6 +24,7 @@ import (
 // +kubebuilder:printcolumn:name="ID",type=integer,JSONPath=`.status.integrationID`
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 // +kubebuilder:validation:XValidation:rule="size(self.metadata.name) <= 200",message="metadata.name may have at most 200 characters: shorten it"
+// +kubebuilder:validation:XValidation:rule="!has(self.spec.existingKeySecretRef) || self.spec.existingKeySecretRef.name != (has(self.spec.webhookSecretName) && self.spec.webhookSecretName != \"\" ? self.spec.webhookSecretName : self.metadata.name + '-terdut-webhook')",message="spec.existingKeySecretRef names the webhook Secret, which the operator writes: keep the key that is in use in a Secret of another name"
 type TerdutAlertSource struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
@@ -63,6 +65,26 @@ type TerdutAlertSourceSpec struct {
 	// +optional
 	// +kubebuilder:default=Delete
 	DeletionPolicy DeletionPolicy `json:"deletionPolicy,omitempty"`
+	// webhookSecretName is the Secret that url, key and internalURL of the
+	// webhook are written to; <name of this resource>-terdut-webhook when empty.
+	// A change moves them there, with the key that they have. A Secret that
+	// this resource does not control is never written.
+	// +optional
+	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:Pattern=`^([a-z0-9]([-a-z0-9.]*[a-z0-9])?)?$`
+	WebhookSecretName string `json:"webhookSecretName,omitempty"`
+	// existingKeySecretRef is a Secret with the url and the key of an
+	// integration of this name that exists already. The server tells a key
+	// once, so without it that integration is not taken over. It is read only
+	// then, and may be taken away afterwards.
+	// +optional
+	ExistingKeySecretRef *LocalRef `json:"existingKeySecretRef,omitempty"`
+	// rotationGrace is how long an integration goes on working after a new one
+	// has taken its place; 1h when not set. 0s deletes it at once, as after a
+	// leak. Its end is recorded when that happens: a later change counts for
+	// the next time.
+	// +optional
+	RotationGrace *Grace `json:"rotationGrace,omitempty"`
 }
 
 // TerdutAlertSourceStatus is the integration as the operator last saw it.
@@ -74,6 +96,19 @@ type TerdutAlertSourceStatus struct {
 	// webhookURLSecretRef is the Secret that holds url, key and internalURL.
 	// +optional
 	WebhookURLSecretRef *LocalRef `json:"webhookURLSecretRef,omitempty"`
+	// rotated is the value of the annotation terdut.ryuvia.com/rotate that was
+	// last acted on, cut to 256 characters.
+	// +optional
+	// +kubebuilder:validation:MaxLength=256
+	Rotated string `json:"rotated,omitempty"`
+}
+
+// WebhookSecret is the name of the Secret that the spec asks for.
+func (s *TerdutAlertSource) WebhookSecret() string {
+	if s.Spec.WebhookSecretName != "" {
+		return s.Spec.WebhookSecretName
+	}
+	return WebhookSecretName(s.Name)
 }
 
 // TerdutAlertSourceList is a list of TerdutAlertSources.

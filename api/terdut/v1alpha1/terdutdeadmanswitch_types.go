@@ -8,8 +8,10 @@ import (
 // when a matching alert stays away for longer than its timeout.
 //
 // The server can only make and delete switches. A change of matcher, timeout
-// or severity therefore deletes the switch and makes it again, which starts
-// its timer anew; a change of the name makes the new switch first.
+// or severity therefore makes the switch again, which starts its timer anew. An
+// equal one under a provisional name stands in meanwhile, and proves that the
+// server takes the new values: what it refuses leaves the old switch as it is. A
+// change of the name makes the new switch first.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status

@@ -135,6 +135,33 @@ type AllowedTeams struct {
 	// +optional
 	// +kubebuilder:default={from: None}
 	Namespaces AllowedNamespaces `json:"namespaces,omitempty"`
+	// adopt gives namespaces that are admitted leave to take over teams that are
+	// on the server already and that no TerdutTeam holds. Whoever gets such a
+	// team holds it with everything on it. The server's own namespace needs no
+	// leave. Without it such a TerdutTeam reads NameConflict, and condition
+	// AdoptionRequested of this TerdutServer has the entry to add.
+	// +optional
+	// +listType=map
+	// +listMapKey=namespace
+	// +kubebuilder:validation:MaxItems=100
+	Adopt []AdoptionLeave `json:"adopt,omitempty"`
+}
+
+// AdoptionLeave lets one namespace take over teams that exist.
+type AdoptionLeave struct {
+	// namespace of the TerdutTeams.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=63
+	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
+	Namespace string `json:"namespace"`
+	// names of the teams, as displayName of the TerdutTeam has them. None means
+	// every team that nobody holds.
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MaxItems=100
+	// +kubebuilder:validation:items:MinLength=1
+	// +kubebuilder:validation:items:MaxLength=200
+	Names []string `json:"names,omitempty"`
 }
 
 // FromNamespaces says which namespaces a consent covers.
@@ -173,7 +200,8 @@ type TerdutServerStatus struct {
 	// conditions are Ready, DatabaseReady, Available and Bootstrapped, and
 	// RouteReady with a gatewayListener. All others (Degraded, Reconciling,
 	// Stalled, Ceded, Contested, CredentialsExposed, MirrorsIncomplete,
-	// NamespaceNotWatched) are present only when true.
+	// NamespaceNotWatched, AdoptionRequested, DuplicateClaim) are present only
+	// when true.
 	// +optional
 	// +listType=map
 	// +listMapKey=type

@@ -46,6 +46,14 @@ type TerdutTeamSpec struct {
 	// not given here is none, on the server too.
 	// +optional
 	OIDC *TeamOIDC `json:"oidc,omitempty"`
+	// adoptionPolicy says whether a team of this name that is on the server
+	// already and that no TerdutTeam holds is taken over. Auto (default) does
+	// so in the server's own namespace, and elsewhere with the leave of the
+	// server's owner (allowedTeams.adopt); Never refuses always. A team that
+	// this TerdutTeam holds is not affected.
+	// +optional
+	// +kubebuilder:default=Auto
+	AdoptionPolicy AdoptionPolicy `json:"adoptionPolicy,omitempty"`
 	// deletionPolicy is what becomes of the team on the server when this
 	// TerdutTeam is deleted: Delete (default) deletes it with everything on it,
 	// Orphan leaves it. The team's own key is revoked in both cases.
@@ -53,6 +61,18 @@ type TerdutTeamSpec struct {
 	// +kubebuilder:default=Delete
 	DeletionPolicy DeletionPolicy `json:"deletionPolicy,omitempty"`
 }
+
+// AdoptionPolicy says whether a team that exists is taken over.
+//
+// +kubebuilder:validation:Enum=Auto;Never
+type AdoptionPolicy string
+
+const (
+	// AdoptionAuto takes a team over where that is allowed.
+	AdoptionAuto AdoptionPolicy = "Auto"
+	// AdoptionNever takes none over.
+	AdoptionNever AdoptionPolicy = "Never"
+)
 
 // ServerRef names a TerdutServer.
 type ServerRef struct {
@@ -88,10 +108,24 @@ type TerdutTeamStatus struct {
 	// waits for it.
 	// +optional
 	TeamID int64 `json:"teamID,omitempty"`
+	// adoptable is the team on the server that has the wanted name, that nobody
+	// holds, and that this TerdutTeam takes over as soon as the server's owner
+	// gives leave.
+	// +optional
+	Adoptable *AdoptableTeam `json:"adoptable,omitempty"`
 	// credentials is what the operator remembers of the team's own key, without
 	// the key.
 	// +optional
 	Credentials *TeamCredentials `json:"credentials,omitempty"`
+}
+
+// AdoptableTeam is a team on the server that nobody holds.
+type AdoptableTeam struct {
+	// id is its server-side ID.
+	ID int64 `json:"id"`
+	// name is the displayName that found it.
+	// +kubebuilder:validation:MaxLength=200
+	Name string `json:"name"`
 }
 
 // TeamCredentials is the key of a team, without the key. It is written before

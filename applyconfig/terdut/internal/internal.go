@@ -23,6 +23,29 @@ func Parser() *typed.Parser {
 var parserOnce sync.Once
 var parser *typed.Parser
 var schemaYAML = typed.YAMLObject(`types:
+- name: com.ryuvia.git.niklas.terdut-operator.api.terdut.v1alpha1.AdoptableTeam
+  map:
+    fields:
+    - name: id
+      type:
+        scalar: numeric
+    - name: name
+      type:
+        scalar: string
+- name: com.ryuvia.git.niklas.terdut-operator.api.terdut.v1alpha1.AdoptionLeave
+  map:
+    fields:
+    - name: names
+      type:
+        list:
+          elementType:
+            scalar: string
+          elementRelationship: associative
+    - name: namespace
+      type:
+        scalar: string
+- name: com.ryuvia.git.niklas.terdut-operator.api.terdut.v1alpha1.AdoptionPolicy
+  scalar: string
 - name: com.ryuvia.git.niklas.terdut-operator.api.terdut.v1alpha1.AlertSourceKind
   scalar: string
 - name: com.ryuvia.git.niklas.terdut-operator.api.terdut.v1alpha1.AllowedNamespaces
@@ -38,6 +61,14 @@ var schemaYAML = typed.YAMLObject(`types:
 - name: com.ryuvia.git.niklas.terdut-operator.api.terdut.v1alpha1.AllowedTeams
   map:
     fields:
+    - name: adopt
+      type:
+        list:
+          elementType:
+            namedType: com.ryuvia.git.niklas.terdut-operator.api.terdut.v1alpha1.AdoptionLeave
+          elementRelationship: associative
+          keys:
+          - namespace
     - name: namespaces
       type:
         namedType: com.ryuvia.git.niklas.terdut-operator.api.terdut.v1alpha1.AllowedNamespaces
@@ -146,9 +177,15 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: name
       type:
         scalar: string
+    - name: ownerUID
+      type:
+        namedType: io.k8s.apimachinery.pkg.types.UID
     - name: replaces
       type:
         scalar: numeric
+    - name: rotate
+      type:
+        scalar: string
 - name: com.ryuvia.git.niklas.terdut-operator.api.terdut.v1alpha1.PullPolicy
   scalar: string
 - name: com.ryuvia.git.niklas.terdut-operator.api.terdut.v1alpha1.RemoteIdentity
@@ -157,12 +194,18 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: adopted
       type:
         scalar: boolean
+    - name: askedName
+      type:
+        scalar: string
     - name: createdAt
       type:
         scalar: string
     - name: id
       type:
         scalar: numeric
+    - name: name
+      type:
+        scalar: string
     - name: ownerUID
       type:
         namedType: io.k8s.apimachinery.pkg.types.UID
@@ -549,15 +592,24 @@ var schemaYAML = typed.YAMLObject(`types:
       type:
         namedType: com.ryuvia.git.niklas.terdut-operator.api.terdut.v1alpha1.DeletionPolicy
       default: Delete
+    - name: existingKeySecretRef
+      type:
+        namedType: com.ryuvia.git.niklas.terdut-operator.api.terdut.v1alpha1.LocalRef
     - name: kind
       type:
         namedType: com.ryuvia.git.niklas.terdut-operator.api.terdut.v1alpha1.AlertSourceKind
     - name: name
       type:
         scalar: string
+    - name: rotationGrace
+      type:
+        namedType: com.ryuvia.git.niklas.terdut-operator.api.terdut.v1alpha1.Grace
     - name: teamRef
       type:
         namedType: com.ryuvia.git.niklas.terdut-operator.api.terdut.v1alpha1.LocalRef
+    - name: webhookSecretName
+      type:
+        scalar: string
 - name: com.ryuvia.git.niklas.terdut-operator.api.terdut.v1alpha1.TerdutAlertSourceStatus
   map:
     fields:
@@ -588,6 +640,9 @@ var schemaYAML = typed.YAMLObject(`types:
           elementType:
             namedType: com.ryuvia.git.niklas.terdut-operator.api.terdut.v1alpha1.RetiringObject
           elementRelationship: atomic
+    - name: rotated
+      type:
+        scalar: string
     - name: webhookURLSecretRef
       type:
         namedType: com.ryuvia.git.niklas.terdut-operator.api.terdut.v1alpha1.LocalRef
@@ -947,6 +1002,10 @@ var schemaYAML = typed.YAMLObject(`types:
 - name: com.ryuvia.git.niklas.terdut-operator.api.terdut.v1alpha1.TerdutTeamSpec
   map:
     fields:
+    - name: adoptionPolicy
+      type:
+        namedType: com.ryuvia.git.niklas.terdut-operator.api.terdut.v1alpha1.AdoptionPolicy
+      default: Auto
     - name: deletionPolicy
       type:
         namedType: com.ryuvia.git.niklas.terdut-operator.api.terdut.v1alpha1.DeletionPolicy
@@ -963,6 +1022,9 @@ var schemaYAML = typed.YAMLObject(`types:
 - name: com.ryuvia.git.niklas.terdut-operator.api.terdut.v1alpha1.TerdutTeamStatus
   map:
     fields:
+    - name: adoptable
+      type:
+        namedType: com.ryuvia.git.niklas.terdut-operator.api.terdut.v1alpha1.AdoptableTeam
     - name: conditions
       type:
         list:

@@ -53,7 +53,7 @@ func (c *modelClient) List(_ context.Context, into client.ObjectList, opts ...cl
 				continue
 			}
 			q := o.FieldSelector.Requirements()[0]
-			if q.Field == holderIndex && !slices.Contains(c.loop.holds(r), q.Value) || q.Field == claimIndex && c.loop.ClaimKey(r) != q.Value {
+			if q.Field == HolderIndex && !slices.Contains(c.loop.holds(r), q.Value) || q.Field == claimIndex && c.loop.ClaimKey(r) != q.Value {
 				continue
 			}
 		}

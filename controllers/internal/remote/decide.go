@@ -39,6 +39,8 @@ const (
 	notOurs
 	keyUnknown
 	claimedTwice
+	noLeave
+	maybeAnother
 )
 
 // decide says what comes next for an object that should be there. It is pure;
@@ -55,7 +57,8 @@ func decide(f facts) step {
 	if current != nil && current.Holder != "" {
 		return step{do: refuse, id: current.ID, refusal: claimedTwice}
 	}
-	if s, untidy := f.tidy(); untidy {
+	// Without an object of its own name, what stands in for it has to stay.
+	if s, untidy := f.tidy(); untidy && (f.naming != Final || current != nil) {
 		return s
 	}
 	if current != nil {
@@ -69,7 +72,7 @@ func (f facts) tidy() (step, bool) {
 	if old := f.dueRetiree(); old != nil {
 		return f.retire(old), true
 	}
-	if x := f.leftover(); x != nil {
+	if x := f.leftover(); x != nil && (f.record != nil || !x.KeyHeld) {
 		return step{do: discard, id: x.ID}, true
 	}
 	return step{}, false
@@ -77,25 +80,29 @@ func (f facts) tidy() (step, bool) {
 
 // keep looks after an object that we hold.
 func keep(f facts, current *seen) step {
-	namesake := f.other(f.want, current.ID, 0)
+	namesake := f.namesake(f.want, current.ID, 0)
 	switch {
-	case f.naming == Singleton || current.Name == f.want:
+	case f.naming == Singleton || f.bears(current):
 	case namesake != nil:
 		return step{do: refuse, id: namesake.ID, refusal: refusalFor(namesake)}
-	case f.refused, f.unchanged && current.CreatedAt == "":
-		// Without a creation time a name that changed by itself may mean that
-		// the ID belongs to a different object now.
-		return step{do: refuse, id: current.ID, refusal: notOurs}
+	case f.mayBeAnother(current):
+		return step{do: refuse, id: current.ID, refusal: maybeAnother}
+	case f.refused:
+		return step{do: refuse, refusal: notOurs}
 	case f.naming == Final:
 		return f.replace(current)
 	default:
 		return step{do: update, id: current.ID, name: f.want}
 	}
 	switch {
-	case current.Differs && current.Replace, current.KeyLost:
+	case current.Differs && current.Replace, f.rotate:
+		return f.replace(current)
+	case current.KeyLost && current.AtHand:
+		return step{do: publish, id: current.ID}
+	case current.KeyLost:
 		return f.replace(current)
 	case current.Differs:
-		return step{do: update, id: current.ID, name: f.want}
+		return step{do: update, id: current.ID, name: current.Name}
 	case f.record.ServerUID != f.place.ServerUID:
 		return step{do: settle, id: current.ID, adopted: f.record.Adopted}
 	}
@@ -103,8 +110,12 @@ func keep(f facts, current *seen) step {
 }
 
 // replace announces a new object in the place of current. What an earlier
-// replacement has left goes first: there is never more than one.
+// replacement has left goes first: there is never more than one. Where somebody
+// else's stands in the way of the new one, current stays.
 func (f facts) replace(current *seen) step {
+	if x := f.namesake(f.want, current.ID, 0); x != nil {
+		return step{do: refuse, id: x.ID, refusal: refusalFor(x)}
+	}
 	if len(f.retiring) > 0 {
 		return f.retire(&f.retiring[0])
 	}
@@ -121,21 +132,29 @@ func (f facts) retire(old *Retired) step {
 
 // begin finds or announces an object that we do not hold yet.
 func begin(f facts) step {
-	namesake := f.other(f.want, 0, 0)
+	namesake := f.namesake(f.want, 0, 0)
 	if f.naming == Singleton && len(f.objects) > 0 {
 		namesake = &f.objects[0]
+	}
+	if x := f.barred(); x != nil {
+		namesake = x
+	}
+	if x := f.keyHeld(); x != nil {
+		namesake = x
 	}
 	switch {
 	case namesake != nil && namesake.Holder != "":
 		return step{do: refuse, id: namesake.ID, refusal: heldByOther}
 	case f.elder != "":
 		return step{do: refuse, refusal: wantedByElder}
-	case f.refused:
+	case f.refused && namesake == nil:
 		return step{do: refuse, refusal: notOurs}
 	case namesake == nil:
 		return step{do: intend, name: f.newName()}
-	case !f.mayAdopt:
-		return step{do: refuse, id: namesake.ID, refusal: notOurs}
+	case !f.mayAdopt && !namesake.KeyHeld:
+		return step{do: refuse, id: namesake.ID, refusal: noLeave}
+	case namesake.KeyLost && namesake.AtHand:
+		return step{do: publish, id: namesake.ID}
 	case namesake.KeyLost:
 		return step{do: refuse, id: namesake.ID, refusal: keyUnknown}
 	default:
@@ -152,17 +171,23 @@ func finishProvisional(f facts) step {
 	switch {
 	case mine == nil:
 		return step{do: identify, id: 0}
-	case mine.KeyLost && f.made == mine.ID:
+	case mine.KeyLost && mine.AtHand:
 		return step{do: publish, id: mine.ID}
-	case mine.KeyLost, f.taken(), mine.Differs && mine.Replace:
+	case mine.KeyLost, mine.Differs && mine.Replace, f.taken() && f.pending.Replaces == 0:
 		return step{do: discard, id: mine.ID}
 	case old != nil && !isMarked(old.Name):
 		// First of all, since the wanted name may be its.
 		return step{do: update, id: old.ID, name: retiredName(old.Name, old.ID)}
-	case mine.Name == f.want && !mine.Differs:
+	case f.taken():
+		// Its key is published, and may be in use by now: it is held under the
+		// name that it has until the wanted one is free.
 		return step{do: settle, id: mine.ID}
-	default:
+	case !f.bears(mine):
 		return step{do: update, id: mine.ID, name: f.want}
+	case mine.Differs:
+		return step{do: update, id: mine.ID, name: mine.Name}
+	default:
+		return step{do: settle, id: mine.ID}
 	}
 }
 
@@ -193,7 +218,14 @@ func (f facts) taken() bool {
 // tells them apart.
 func finishFinal(f facts) step {
 	p := f.pending
-	if x := f.other(p.Name, p.Replaces, 0); x != nil {
+	x := f.other(p.Name, p.Replaces, 0)
+	if x == nil && f.refused && p.Replaces != 0 {
+		x = f.akin(p.Name, p.Replaces, 0)
+	}
+	if made := f.byID(f.made); made != nil && made.ID != p.Replaces && !isMarked(made.Name) {
+		x = made // under whatever spelling
+	}
+	if x != nil {
 		if f.made == x.ID || (!x.Differs && x.Holder == "") {
 			return step{do: settle, id: x.ID}
 		}
@@ -202,12 +234,25 @@ func finishFinal(f facts) step {
 	if f.stale || f.refused {
 		return step{do: forget}
 	}
-	if old := f.replaced(); old != nil && old.Name == p.Name {
-		// The name must be free first. The intent stands, so a crash between
-		// the two calls cannot leave the team without its object.
-		return step{do: discard, id: old.ID}
+	if old := f.replaced(); old != nil && alike(old.Name, p.Name) {
+		return f.makeWay(old)
 	}
 	return step{do: create, name: p.Name}
+}
+
+// makeWay frees the name that the new object is to have: the old one goes. An
+// equal object under a marked name comes first and stands in until the new one
+// is there. It also proves that the server takes what is about to be sent: what
+// it refuses must not cost the team the object that it has.
+func (f facts) makeWay(old *seen) step {
+	switch x := f.leftover(); {
+	case x == nil:
+		return step{do: create, name: provisionalName(f.pending.Name, f.uid)}
+	case x.Differs && x.ID != f.made:
+		return step{do: discard, id: x.ID}
+	default:
+		return step{do: discard, id: old.ID}
+	}
 }
 
 func (f facts) newName() string {

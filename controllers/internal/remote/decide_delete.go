@@ -31,7 +31,7 @@ func decideDelete(f facts) step {
 func (f facts) pendingObject() *seen {
 	p := f.pending
 	if f.naming == Final {
-		x := f.other(p.Name, p.Replaces, 0)
+		x := f.akin(p.Name, p.Replaces, 0)
 		if x != nil && !x.Differs && x.Holder == "" {
 			return x
 		}
@@ -47,7 +47,7 @@ func (f facts) pendingObject() *seen {
 // recordedObject is the recorded object, if it is still that one and nobody
 // else has recorded it too.
 func (f facts) recordedObject() *seen {
-	if x := f.current(); x != nil && x.Holder == "" {
+	if x := f.current(); x != nil && x.Holder == "" && !f.mayBeAnother(x) {
 		return x
 	}
 	return nil

@@ -44,7 +44,8 @@ func (p *pass[T, A, D]) remember(ctx context.Context) error {
 
 func (p *pass[T, A, D]) intend(ctx context.Context, s step) error {
 	p.lost = p.state.Record != nil && p.state.Record.OwnerUID == p.obj.GetUID() && s.id == 0
-	p.state.Pending = &Pending{Name: s.name, Replaces: s.id}
+	p.because = p.whyReplace(s.id)
+	p.state.Pending = &Pending{OwnerUID: p.obj.GetUID(), Name: s.name, Replaces: s.id, Rotate: p.token()}
 	body := p.want.Body
 	p.state.Applied = &body
 	return p.remember(ctx)
@@ -55,8 +56,9 @@ func (p *pass[T, A, D]) create(ctx context.Context, s step) error {
 	if err != nil {
 		return err
 	}
-	if made.Name != s.name {
-		// Found again by its name only, it would be lost with this pass.
+	p.spells(&made, s.name)
+	if isMarked(s.name) && !hasMark(made.Name, p.obj.GetUID()) {
+		// Found again by its mark only, it would be lost with this pass.
 		if err := p.Kind.Delete(ctx, p.api, p.obj, made.ID); err != nil && !errors.Is(err, ErrAbsent) {
 			return err
 		}
@@ -67,10 +69,18 @@ func (p *pass[T, A, D]) create(ctx context.Context, s step) error {
 	return nil
 }
 
-// misspelt refuses a name that the server does not keep as it is.
+// spells remembers a name that the server spells in its own way.
+func (p *pass[T, A, D]) spells(t *Thing[D], asked string) {
+	if p.Naming != Singleton && t.Name != asked {
+		p.spelt = spelling{id: t.ID, asked: asked, got: t.Name}
+	}
+}
+
+// misspelt refuses a name of which the server does not keep the part that tells
+// whose the object is.
 func (p *pass[T, A, D]) misspelt(want, got string) error {
 	return outcome.Refused(synced, reasonInvalid,
-		"the server stores the name %q as %q: write it that way in the spec", want, got)
+		"the server stores the name %q as %q, which does not tell any more whose it is: choose a shorter name of letters and digits", want, got)
 }
 
 func (p *pass[T, A, D]) identify(ctx context.Context, id int64) error {
@@ -97,10 +107,11 @@ func (p *pass[T, A, D]) update(ctx context.Context, s step) error {
 	t := p.thing(s.id)
 	want := Want[D]{Name: s.name, Body: p.want.Body}
 	retiring := p.state.Pending != nil && p.state.Pending.Replaces == s.id
-	if retiring {
-		want.Body = t.Body // only its name makes way
+	diff := p.Kind.Compare(want.Body, t.Body)
+	if retiring || diff.Replace {
+		want.Body, diff = t.Body, Difference{} // only its name can change, or is to
 	}
-	fields := p.Kind.Compare(want.Body, t.Body).Fields
+	fields := diff.Fields
 	if t.Name != want.Name && p.Naming != Singleton {
 		fields = append(fields, "name")
 	}
@@ -110,9 +121,10 @@ func (p *pass[T, A, D]) update(ctx context.Context, s step) error {
 		return err
 	}
 	p.updated = s
-	if now.Name != want.Name && p.Naming != Singleton {
+	if retiring && !isMarked(now.Name) {
 		return p.misspelt(want.Name, now.Name)
 	}
+	p.spells(&now, want.Name)
 	*t = now
 	if !retiring && !isMarked(was) {
 		p.tellUpdated(&now, strings.Join(sortedFields(fields), ", "))
@@ -123,7 +135,11 @@ func (p *pass[T, A, D]) update(ctx context.Context, s step) error {
 // tellUpdated tells a repair from a change that the spec asked for. Who made
 // the difference, the server does not say.
 func (p *pass[T, A, D]) tellUpdated(t *Thing[D], fields string) {
-	if p.state.ObservedGeneration == p.obj.GetGeneration() {
+	switch r := p.state.Record; {
+	case r != nil && r.Adopted && p.state.ObservedGeneration <= 0:
+		p.warn(eventOverwritten, "%s: %s as somebody else had set it; now as the spec asks", p.called(t), fields)
+		return
+	case p.state.ObservedGeneration == p.obj.GetGeneration():
 		p.warn(eventDriftCorrected, "%s: %s differed on the server from the spec; restored", p.called(t), fields)
 		return
 	}
@@ -143,25 +159,34 @@ func (p *pass[T, A, D]) called(t *Thing[D]) string {
 // retiring by the same write, before anything is done to it.
 func (p *pass[T, A, D]) settle(ctx context.Context, s step) error {
 	t := p.thing(s.id)
-	pending := p.state.Pending
-	if s.adopted || (p.Naming == Final && pending != nil && p.made != t.ID) {
+	pending, before := p.state.Pending, p.state.Record
+	takes := pending == nil && (before == nil || before.ID != t.ID)
+	if takes || (p.Naming == Final && pending != nil && p.made != t.ID) {
 		if yields, err := p.yields(ctx, t); err != nil || yields {
 			return err
 		}
 	}
-	before := p.state.Record
-	p.state.Record = &Record{Place: p.place, ID: t.ID, CreatedAt: t.CreatedAt, OwnerUID: p.obj.GetUID(), Adopted: s.adopted}
+	p.state.Record = p.recordOf(t, s.adopted)
 	p.state.Pending = nil
+	p.acknowledge(pending, s.adopted)
 	if pending != nil {
-		p.tellMade(t, pending.Replaces != 0)
+		p.tellMade(t, pending.Replaces)
 		return p.recordReplaced(ctx, before, pending.Replaces)
 	}
 	body := t.Body
 	p.state.Applied = &body
-	if s.adopted && (before == nil || before.ID != t.ID) {
-		p.tell(eventAdopted, "%s %q (%d) was there already and is now held by this resource", p.Noun, p.want.Name, t.ID)
+	if takes {
+		return p.take(ctx, t, s.adopted)
 	}
 	return nil
+}
+
+func (p *pass[T, A, D]) recordOf(t *Thing[D], adopted bool) *Record {
+	r := &Record{Place: p.place, ID: t.ID, CreatedAt: t.CreatedAt, OwnerUID: p.obj.GetUID(), Adopted: adopted}
+	if p.Naming != Singleton {
+		r.Name, r.AskedName = t.Name, p.askedName(t)
+	}
+	return r
 }
 
 // recordReplaced records what was held before as retiring, if it is still
@@ -171,9 +196,7 @@ func (p *pass[T, A, D]) recordReplaced(ctx context.Context, before *Record, id i
 	if old == nil || before == nil || before.ID != old.ID || before.CreatedAt != old.CreatedAt {
 		return nil
 	}
-	p.state.Retiring = append(p.state.Retiring,
-		// Whole seconds, as a status keeps them.
-		Retired{ID: old.ID, CreatedAt: old.CreatedAt, DeleteAfter: p.Now().Add(p.Grace).UTC().Truncate(time.Second)})
+	p.state.Retiring = append(p.state.Retiring, Retired{ID: old.ID, CreatedAt: old.CreatedAt, DeleteAfter: p.endOfGrace()})
 	return p.remember(ctx)
 }
 
@@ -198,9 +221,12 @@ func (p *pass[T, A, D]) yields(ctx context.Context, t *Thing[D]) (bool, error) {
 	}
 }
 
-func (p *pass[T, A, D]) tellMade(t *Thing[D], replaced bool) {
+func (p *pass[T, A, D]) tellMade(t *Thing[D], replaced int64) {
 	switch {
-	case replaced:
+	case replaced != 0 && p.Naming == Provisional:
+		p.warn(eventRotated, "%s took the place of %d%s; the old one works until %s",
+			p.called(t), replaced, p.because, p.endOfGrace().Format(time.RFC3339))
+	case replaced != 0:
 		p.warn(eventRecreated, "%s %q was made anew (%d): the server cannot change it in place", p.Noun, t.Name, t.ID)
 	case p.lost:
 		p.warn(eventRecreated, "%s %q was gone from the server and was made again (%d)", p.Noun, t.Name, t.ID)

@@ -16,8 +16,11 @@ type seen struct {
 	// Differs from the wanted body (for a pending Final: from the one that was
 	// sent); Replace when it cannot be changed in place.
 	Differs, Replace bool
-	// KeyLost: it handed out a key that we do not hold.
-	KeyLost bool
+	// KeyLost: it handed out a key that we do not hold; AtHand when that key is
+	// in memory and can be published.
+	KeyLost, AtHand bool
+	// KeyHeld: it handed out a key, which we hold.
+	KeyHeld bool
 	// Empty: a singleton that nobody has filled.
 	Empty bool
 	// Holder is the other resource that has recorded it; empty when none has.
@@ -45,6 +48,13 @@ type facts struct {
 	made int64
 	// stale: what the intent of a Final object has sent is not wanted any more.
 	stale bool
+	// rotate: somebody asks for a new object in the place of the recorded one.
+	rotate bool
+	// conflicted: the wanted name could not be had the last time.
+	conflicted bool
+	// spelt is the name that this very pass has given, where the server spells
+	// it differently.
+	spelt spelling
 	// refused: the server says that the wanted name is in use although no
 	// object in its list bears it.
 	refused bool
@@ -62,12 +72,12 @@ func (f facts) current() *seen {
 	}
 	x := f.byID(f.record.ID)
 	switch {
-	case x == nil || x.CreatedAt != f.record.CreatedAt:
+	case x == nil || !x.is(f.record.CreatedAt):
 		// A recorded ID with another creation time is a different object.
 		return nil
 	case f.record.ServerUID == f.place.ServerUID:
 		return x
-	case x.CreatedAt != "" && x.Name == f.want:
+	case x.CreatedAt != "" && x.CreatedAt == f.record.CreatedAt && f.bears(x):
 		// The server came back as another one: only what agrees in ID,
 		// creation time and name is still the same object.
 		return x
@@ -80,7 +90,7 @@ func (f facts) current() *seen {
 // that we have recorded.
 func (f facts) replaced() *seen {
 	x := f.byID(f.pending.Replaces)
-	if x == nil || x.Holder != "" || f.record == nil || f.record.ID != x.ID || f.record.CreatedAt != x.CreatedAt {
+	if x == nil || x.Holder != "" || f.record == nil || f.record.ID != x.ID || !x.is(f.record.CreatedAt) || f.mayBeAnother(x) {
 		return nil
 	}
 	return x
@@ -95,9 +105,10 @@ func (f facts) begun() *seen {
 }
 
 // leftover is an object that bears our mark and that nothing remembers: two
-// incarnations have acted on one intent, or a status was lost.
+// incarnations have acted on one intent, or a status was lost. Of a kind whose
+// objects cannot be renamed it is what stood in for one while it was made anew.
 func (f facts) leftover() *seen {
-	if f.naming != Provisional {
+	if f.naming == Singleton {
 		return nil
 	}
 	for i := range f.objects {
@@ -126,7 +137,11 @@ func (f facts) dueRetiree() *Retired {
 // that was retired.
 func (f facts) isStill(r *Retired) bool {
 	x := f.byID(r.ID)
-	return x != nil && x.CreatedAt == r.CreatedAt && x.Holder == ""
+	if x == nil || x.Holder != "" || !x.is(r.CreatedAt) {
+		return false
+	}
+	// Without a creation time the name has to tell, where there is a mark.
+	return x.CreatedAt != "" && r.CreatedAt != "" || f.naming == Final || isMarked(x.Name)
 }
 
 func (f facts) byID(id int64) *seen {
@@ -147,12 +162,12 @@ func (f facts) other(name string, not, nor int64) *seen {
 	return nil
 }
 
-// marks are the objects that bear the intent's own name and that nobody else
-// holds, the lowest ID first.
+// marks are the objects that bear our mark, that nobody else holds and that the
+// intent does not replace, the lowest ID first.
 func (f facts) marks() []seen {
 	var out []seen
 	for _, o := range f.objects {
-		if o.Name == f.pending.Name && o.Holder == "" {
+		if hasMark(o.Name, f.uid) && o.Holder == "" && !f.isRetiring(o.ID) && o.ID != f.pending.Replaces {
 			out = append(out, o)
 		}
 	}

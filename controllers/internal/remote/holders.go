@@ -3,6 +3,7 @@ package remote
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -22,7 +23,9 @@ import (
 // Names of the indices that find other resources by what they hold and by what
 // they want to hold.
 const (
-	holderIndex = "remote.holder"
+	// HolderIndex finds the resources of a kind that have recorded an object, by
+	// its HolderKey.
+	HolderIndex = "remote.holder"
 	claimIndex  = "remote.claim"
 )
 
@@ -31,7 +34,7 @@ const (
 func (l *Loop[T, A, D]) Index(ctx context.Context, indexer client.FieldIndexer) error {
 	holder := func(o client.Object) []string { return l.holds(o.(T)) }             //nolint:forcetypeassert // indexed by type
 	claim := func(o client.Object) []string { return []string{l.ClaimKey(o.(T))} } //nolint:forcetypeassert // indexed by type
-	if err := indexer.IndexField(ctx, l.New(), holderIndex, holder); err != nil {
+	if err := indexer.IndexField(ctx, l.New(), HolderIndex, holder); err != nil {
 		return fmt.Errorf("index %T by what it holds: %w", l.New(), err)
 	}
 	if err := indexer.IndexField(ctx, l.New(), claimIndex, claim); err != nil {
@@ -47,7 +50,7 @@ func (l *Loop[T, A, D]) holds(obj T) []string {
 	if r == nil || r.OwnerUID != obj.GetUID() || l.hasLetGo(obj) {
 		return nil
 	}
-	return []string{holderKey(r.Place, r.ID)}
+	return []string{HolderKey(r.Place, r.ID)}
 }
 
 // hasLetGo tells an object that is only still there because of others.
@@ -55,17 +58,19 @@ func (l *Loop[T, A, D]) hasLetGo(obj T) bool {
 	return !obj.GetDeletionTimestamp().IsZero() && !controllerutil.ContainsFinalizer(obj, l.Finalizer)
 }
 
-func holderKey(place Place, id int64) string {
+// HolderKey spells an object for HolderIndex.
+func HolderKey(place Place, id int64) string {
 	return fmt.Sprintf("%s/%d/%d", place.Server, place.TeamID, id)
 }
 
-// holder names another object that holds the ID, as this one may hear of it.
-func (p *pass[T, A, D]) holder(ctx context.Context, id int64) (string, error) {
-	others, err := p.listObjects(ctx, p.Client, client.MatchingFields{holderIndex: holderKey(p.place, id)})
-	if err != nil || len(others) == 0 {
+// holder names another resource that holds the object of that ID and creation
+// time, as this one may hear of it; empty when there is none.
+func (p *pass[T, A, D]) holder(ctx context.Context, id int64, createdAt string) (string, error) {
+	other, err := p.heldBy(ctx, p.place, id, createdAt)
+	if err != nil || other == nil {
 		return "", err
 	}
-	return p.nameOf(others[0]), nil
+	return p.nameOf(other), nil
 }
 
 // rival is another resource that holds an object, or has begun to make one of
@@ -83,7 +88,7 @@ func (p *pass[T, A, D]) rival(ctx context.Context, t *Thing[D]) (*rival, error) 
 	}
 	var begun *rival
 	for _, o := range others {
-		if keys := p.holds(o); len(keys) > 0 && keys[0] == holderKey(p.place, t.ID) {
+		if slices.Contains(p.holds(o), HolderKey(p.place, t.ID)) && p.isRecordOf(o, t.CreatedAt) {
 			return &rival{name: p.nameOf(o), holds: true}, nil
 		}
 		s := p.Kind.Load(o)
@@ -112,7 +117,7 @@ func (p *pass[T, A, D]) elder(ctx context.Context, exists bool) (string, error) 
 		if s.Record != nil || !o.GetDeletionTimestamp().IsZero() || isShutOut(s.Conditions) {
 			continue
 		}
-		if exists && !p.MayAdopt(o, p.place) {
+		if exists && !p.MayAdopt(o, p.api).Allowed {
 			continue
 		}
 		if s.Pending != nil || older(o, p.obj) {
@@ -138,14 +143,14 @@ func older(a, b metav1.Object) bool {
 }
 
 // listObjects are the other objects of the kind that match.
-func (p *pass[T, A, D]) listObjects(ctx context.Context, from client.Reader, opts ...client.ListOption) ([]T, error) {
-	list := p.NewList()
+func (v *visit[T, A, D]) listObjects(ctx context.Context, from client.Reader, opts ...client.ListOption) ([]T, error) {
+	list := v.NewList()
 	if err := from.List(ctx, list, opts...); err != nil {
 		return nil, fmt.Errorf("list other resources of the kind: %w", err)
 	}
 	var out []T
 	err := meta.EachListItem(list, func(o runtime.Object) error {
-		if other, ok := o.(T); ok && other.GetUID() != p.obj.GetUID() {
+		if other, ok := o.(T); ok && other.GetUID() != v.obj.GetUID() {
 			out = append(out, other)
 		}
 		return nil
@@ -154,7 +159,7 @@ func (p *pass[T, A, D]) listObjects(ctx context.Context, from client.Reader, opt
 }
 
 // nameOf names another object without telling one tenant about another.
-func (p *pass[T, A, D]) nameOf(other T) string {
+func (p *pass[T, A, D]) nameOf(other client.Object) string {
 	if other.GetNamespace() != p.obj.GetNamespace() {
 		return "another object"
 	}
@@ -165,31 +170,34 @@ func (p *pass[T, A, D]) nameOf(other T) string {
 // either watched or looked at again at the next resync.
 func (p *pass[T, A, D]) refuse(ctx context.Context, s step) error {
 	holder := ""
-	if s.id != 0 {
+	if t := p.thing(s.id); t != nil {
 		var err error
-		if holder, err = p.holder(ctx, s.id); err != nil {
+		if holder, err = p.holder(ctx, t.ID, t.CreatedAt); err != nil {
 			return err
 		}
 	}
 	switch s.refusal {
 	case heldByOther, wantedByElder:
-		if p.Naming == Singleton {
-			return outcome.Waiting(synced, reasonWaitingForOne,
-				"the %s of this team is held by %s: delete that one, or this one", p.Noun, orOlder(holder))
-		}
-		return outcome.Refused(synced, reasonNameConflict,
-			"%s %q is held by %s: choose another name, or delete that one", p.Noun, p.want.Name, orOlder(holder))
+		return p.waits(holder)
 	case claimedTwice:
-		return outcome.Refused(synced, reasonNameConflict,
-			"%s %d is recorded by %s too: nothing is written until one of the two is deleted", p.Noun, s.id, orOlder(holder))
+		return outcome.Refused(synced, reasonTwice,
+			"%s %d is recorded by %s too: nothing is written for either until one of the two is deleted, which does not touch it", p.Noun, s.id, holder)
 	case keyUnknown:
 		return outcome.Refused(synced, reasonKeyUnknown,
-			"%s %q (%d) exists and its key was given to somebody else: choose another name, or delete it on the server",
+			"%s %q (%d) exists and its key was given to somebody else: name a Secret that holds it in spec.existingKeySecretRef, "+
+				"choose another name, or delete it on the server",
 			p.Noun, p.want.Name, s.id)
+	case maybeAnother:
+		return outcome.Refused(synced, reasonNameConflict,
+			"%s %d is called otherwise than it was, and the server gives no creation time that tells whether it is still the same: "+
+				"nothing is written. Give it the name %q back on the server, or delete this resource and make it again", p.Noun, s.id, p.state.Record.Name)
+	case noLeave:
+		return outcome.Refused(synced, reasonNameConflict,
+			"%s %q (%d) exists and was not made by this resource: %s", p.Noun, p.want.Name, s.id, p.adoption.Otherwise)
 	default:
 		return outcome.Refused(synced, reasonNameConflict,
-			"%s %q (%d) exists and was not made by this resource: choose another name, or have it renamed or deleted on the server",
-			p.Noun, p.want.Name, s.id)
+			"%s %q exists and was not made by this resource: choose another name, or have it renamed or deleted on the server",
+			p.Noun, p.want.Name)
 	}
 }
 
@@ -200,34 +208,58 @@ func orOlder(holder string) string {
 	return holder
 }
 
-// Rivals wakes the objects that want what another one has just let go of.
+// Rivals wakes the objects that want what another one has let go of, and those
+// that hold what another one has recorded too, or not any more.
 func (l *Loop[T, A, D]) Rivals(c client.Reader) handler.EventHandler {
-	wake := func(ctx context.Context, o client.Object, q queue) {
-		obj, ok := o.(T)
-		if !ok {
-			return
+	w := &waker[T]{c: c, newList: l.NewList}
+	gone := func(ctx context.Context, o T, q queue) {
+		w.wake(ctx, o, q, claimIndex, l.ClaimKey(o))
+		for _, key := range l.holds(o) {
+			w.wake(ctx, o, q, HolderIndex, key)
 		}
-		list := l.NewList()
-		if err := c.List(ctx, list, client.MatchingFields{claimIndex: l.ClaimKey(obj)}); err != nil {
-			logf.FromContext(ctx).Error(err, "find who wants what this object held")
-			return
-		}
-		_ = meta.EachListItem(list, func(o runtime.Object) error {
-			if other, ok := o.(T); ok && other.GetUID() != obj.GetUID() {
-				q.Add(reconcile.Request{NamespacedName: client.ObjectKeyFromObject(other)})
-			}
-			return nil
-		})
 	}
 	return handler.Funcs{
-		DeleteFunc: func(ctx context.Context, e event.DeleteEvent, q queue) { wake(ctx, e.Object, q) },
+		DeleteFunc: func(ctx context.Context, e event.DeleteEvent, q queue) {
+			if o, ok := e.Object.(T); ok {
+				gone(ctx, o, q)
+			}
+		},
 		UpdateFunc: func(ctx context.Context, e event.UpdateEvent, q queue) {
 			before, ok := e.ObjectOld.(T)
-			if now, same := e.ObjectNew.(T); ok && same && l.ClaimKey(before) != l.ClaimKey(now) {
-				wake(ctx, before, q)
+			now, same := e.ObjectNew.(T)
+			if !ok || !same {
+				return
+			}
+			held, holds := l.holds(before), l.holds(now)
+			if l.ClaimKey(before) != l.ClaimKey(now) || len(held) > 0 && !slices.Equal(held, holds) {
+				gone(ctx, before, q)
+			}
+			if !slices.Equal(held, holds) && len(holds) > 0 {
+				w.wake(ctx, now, q, HolderIndex, holds[0])
 			}
 		},
 	}
+}
+
+// waker wakes the objects that an index finds.
+type waker[T client.Object] struct {
+	c       client.Reader
+	newList func() client.ObjectList
+}
+
+// wake wakes all objects under a key of an index but that one.
+func (w *waker[T]) wake(ctx context.Context, but T, q queue, index, key string) {
+	list := w.newList()
+	if err := w.c.List(ctx, list, client.MatchingFields{index: key}); err != nil {
+		logf.FromContext(ctx).Error(err, "find who wants what this object held")
+		return
+	}
+	_ = meta.EachListItem(list, func(o runtime.Object) error {
+		if other, ok := o.(T); ok && other.GetUID() != but.GetUID() {
+			q.Add(reconcile.Request{NamespacedName: client.ObjectKeyFromObject(other)})
+		}
+		return nil
+	})
 }
 
 type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]

@@ -42,14 +42,38 @@ type Record struct {
 	Place
 	ID        int64
 	CreatedAt string
-	OwnerUID  types.UID
-	Adopted   bool
+	// Name as the server gave it last. AskedName is the one that was asked for,
+	// where the server spells it differently. Both are empty for a Singleton.
+	Name, AskedName string
+	OwnerUID        types.UID
+	Adopted         bool
+}
+
+// Candidate is an object of the wanted name that nobody holds and that may be
+// taken over with somebody's leave.
+type Candidate struct {
+	ID   int64
+	Name string
+}
+
+// Adoption says whether an object that was there before may be taken over.
+type Adoption struct {
+	// Allowed: if nobody holds it, it is taken over.
+	Allowed bool
+	// Askable: somebody can allow it, who has to learn of it.
+	Askable bool
+	// Otherwise says what to do where it is not allowed, to end a message with.
+	Otherwise string
 }
 
 // Pending is the intent to create one object.
 type Pending struct {
+	// OwnerUID is the UID of the resource whose intent it is.
+	OwnerUID     types.UID
 	Name         string
 	ID, Replaces int64
+	// Rotate is the token that the creation answers.
+	Rotate string
 }
 
 // Retired is an object of ours that was replaced and waits for its deletion.
@@ -67,6 +91,10 @@ type State[D any] struct {
 	// Applied is the body that was sent last, for kinds whose objects cannot
 	// be changed in place.
 	Applied *D
+	// Candidate is what the resource would take over if it were allowed to.
+	Candidate *Candidate
+	// Rotated is the token that was last acted on.
+	Rotated string
 
 	Conditions         []metav1.Condition
 	ObservedGeneration int64
@@ -87,10 +115,13 @@ type Thing[D any] struct {
 	Body      D
 	// KeyLost is true when the object has handed out a key that we do not hold.
 	KeyLost bool
+	// KeyHeld is true when the object has handed out a key that we do hold, which
+	// proves that it is ours.
+	KeyHeld bool
 	// Empty is true for a singleton that nobody has filled.
 	Empty bool
-	// Yield is what only the answer to the create call holds. It goes to
-	// Publish and nowhere else.
+	// Yield is what only the answer to the create call holds, or the same from
+	// somebody who has kept it. It goes to Publish and nowhere else.
 	Yield any
 }
 

@@ -32,8 +32,13 @@ type Loop[T client.Object, A, D any] struct {
 	Noun string
 	// Naming says how the kind recognises what it has begun to create.
 	Naming Naming
-	// Grace is how long a replaced object is kept.
-	Grace time.Duration
+	// Grace is how long an object that was replaced is kept; nil means that none
+	// is.
+	Grace func(T) time.Duration
+	// Rotate is a token with which somebody asks for a new object in the place of
+	// the one that there is; empty when nobody does. Nil for a kind of which
+	// nothing is ever told but once.
+	Rotate func(T) string
 	// New and NewList make empty objects of the kind.
 	New     func() T
 	NewList func() client.ObjectList
@@ -41,8 +46,8 @@ type Loop[T client.Object, A, D any] struct {
 	// with the same key want the same.
 	ClaimKey func(T) string
 	// MayAdopt tells whether an unmarked object of the wanted name may be taken
-	// over.
-	MayAdopt func(T, Place) bool
+	// over. It is pure.
+	MayAdopt func(T, A) Adoption
 	// Beside sees to what accompanies an object once that stands on the server
 	// as the spec asks, and returns the conditions that say so. Its endings do
 	// not make the object itself less in sync. Nil where a kind has nothing of
@@ -102,7 +107,8 @@ func (l *Loop[T, A, D]) Reconcile(ctx context.Context, req reconcile.Request) (r
 		l.Schedule.Forget(req.NamespacedName)
 		return reconcile.Result{}, nil
 	}
-	return v.report(ctx, err)
+	result, err := v.report(ctx, err)
+	return v.noLaterThanDue(result), err
 }
 
 // visit is one reconcile of one object.
@@ -128,12 +134,14 @@ func (v *visit[T, A, D]) converge(ctx context.Context) error {
 	if err = v.hold(ctx); err != nil {
 		return err
 	}
-	p := &pass[T, A, D]{visit: v, place: place, api: api, state: v.Kind.Load(v.obj)}
+	p := &pass[T, A, D]{visit: v, place: place, api: api, state: v.owned(v.obj, v.Kind.Load(v.obj))}
 	if err = p.run(ctx, decide); err != nil || v.Beside == nil {
 		return err
 	}
-	v.stands = true
 	v.beside, err = v.Beside(ctx, api, v.obj)
+	// Where the spec refers to what is not to be had, it is not applied yet.
+	ending, _ := outcome.As(err)
+	v.stands = ending == nil || ending.Condition != referencesResolved
 	return err
 }
 
@@ -144,9 +152,13 @@ func (v *visit[T, A, D]) clean(ctx context.Context) (err error) {
 	if !controllerutil.ContainsFinalizer(v.obj, v.Finalizer) {
 		return nil
 	}
-	state := v.Kind.Load(v.obj)
-	if r := state.Record; r != nil && r.OwnerUID != v.obj.GetUID() {
-		state.Record = nil // a copy of somebody else's record holds nothing
+	state := v.owned(v.obj, v.Kind.Load(v.obj))
+	twice, err := v.isClaimedTwice(ctx, state.Record)
+	if err != nil {
+		return err
+	}
+	if twice {
+		state.Record = nil // let go, which leaves it to the other one
 	}
 	begun := state.Pending != nil || len(state.Retiring) > 0 || v.Leave != nil && v.Accompanied(v.obj)
 	if state.Record == nil && !begun {
@@ -319,6 +331,7 @@ const (
 	synced             = "Synced"
 
 	reasonNameConflict  = "NameConflict"
+	reasonTwice         = "DuplicateClaim"
 	reasonWaitingForOne = "WaitingForRule"
 	reasonKeyUnknown    = "KeyUnknown"
 	reasonInvalid       = "Invalid"
@@ -331,7 +344,9 @@ const (
 	eventUpdated        = "Updated"
 	eventDeleted        = "Deleted"
 	eventAdopted        = "Adopted"
+	eventOverwritten    = "Overwritten"
 	eventRecreated      = "Recreated"
+	eventRotated        = "Rotated"
 	eventDriftCorrected = "DriftCorrected"
 	eventReleased       = "Released"
 	eventOrphaned       = "Orphaned"

@@ -28,7 +28,9 @@ func mark(uid types.UID) string {
 
 // hasMark tells whether a name bears the mark of the resource uid.
 func hasMark(name string, uid types.UID) bool {
-	return uid != "" && strings.HasSuffix(name, mark(uid))
+	m := mark(uid)
+	// A server may fold the case of names.
+	return uid != "" && len(name) >= len(m) && strings.EqualFold(name[len(name)-len(m):], m)
 }
 
 // retiredName is the name of a replaced object that still waits for its
@@ -37,7 +39,7 @@ func retiredName(name string, id int64) string {
 	return fmt.Sprintf("%s-retired-%d", stem(name), id)
 }
 
-var marked = regexp.MustCompile(`-(terdut|retired)-[0-9a-f]*$`)
+var marked = regexp.MustCompile(`(?i)-(terdut|retired)-[0-9a-f]*$`)
 
 // isMarked tells a name that only the operator gives from one that people give.
 func isMarked(name string) bool { return marked.MatchString(name) }

@@ -35,10 +35,17 @@ type pass[T client.Object, A, D any] struct {
 	// refused: the server calls the wanted name taken and shows no object of
 	// that name, even on a second look.
 	refused bool
+	// spelt is the last name that was given and that the server spells
+	// differently.
+	spelt spelling
+	// adoption says whether an object that was there before may be taken over.
+	adoption Adoption
 	// updated is the last change that the server has accepted.
 	updated step
 	// lost is true when an object that we had recorded is gone.
 	lost bool
+	// because is why an object is replaced, for the Event.
+	because string
 	// left is why something stays on the server after all.
 	left *Release
 }
@@ -65,8 +72,10 @@ func (p *pass[T, A, D]) act(ctx context.Context, decide func(facts) step) error 
 			return err
 		}
 		next := decide(f)
+		p.consider(next)
 		switch next.do {
 		case done:
+			p.freshen()
 			return nil
 		case orphan:
 			return p.orphan(ctx)
@@ -135,19 +144,20 @@ func (p *pass[T, A, D]) facts(ctx context.Context) (facts, error) {
 	if err := p.desire(ctx); err != nil {
 		return facts{}, err
 	}
+	p.adoption = p.MayAdopt(p.obj, p.api)
 	f := facts{
 		naming: p.Naming, uid: p.obj.GetUID(), place: p.place, now: p.Now(),
 		record: p.state.Record, pending: p.state.Pending, retiring: p.state.Retiring,
-		want: p.want.Name, made: p.made, mayAdopt: p.MayAdopt(p.obj, p.place),
+		want: p.want.Name, made: p.made, mayAdopt: p.adoption.Allowed, spelt: p.spelt, conflicted: p.isConflicted(),
 		stale: p.stale, refused: p.refused, orphans: p.deleting && p.Orphans(p.obj),
-		unchanged: p.state.ObservedGeneration == p.obj.GetGeneration(),
+		unchanged: p.state.ObservedGeneration == p.obj.GetGeneration(), rotate: p.rotates(),
 	}
 	for _, t := range p.things {
-		s := seen{ID: t.ID, Name: t.Name, CreatedAt: t.CreatedAt, KeyLost: t.KeyLost, Empty: t.Empty}
+		s := seen{ID: t.ID, Name: t.Name, CreatedAt: t.CreatedAt, KeyLost: t.KeyLost, KeyHeld: t.KeyHeld, AtHand: t.Yield != nil, Empty: t.Empty}
 		if p.matters(t) {
 			diff := p.compare(t)
 			s.Differs, s.Replace = !diff.None(), diff.Replace
-			holder, err := p.holder(ctx, t.ID)
+			holder, err := p.holder(ctx, t.ID, t.CreatedAt)
 			if err != nil {
 				return facts{}, err
 			}
@@ -158,7 +168,7 @@ func (p *pass[T, A, D]) facts(ctx context.Context) (facts, error) {
 	if p.deleting || f.record != nil || f.pending != nil {
 		return f, nil
 	}
-	elder, err := p.elder(ctx, f.other(f.want, 0, 0) != nil)
+	elder, err := p.elder(ctx, f.namesake(f.want, 0, 0) != nil)
 	f.elder = elder
 	return f, err
 }
@@ -182,14 +192,14 @@ func (p *pass[T, A, D]) desire(ctx context.Context) error {
 }
 
 func (p *pass[T, A, D]) matters(t Thing[D]) bool {
-	if p.Naming == Singleton || t.Name == p.want.Name || hasMark(t.Name, p.obj.GetUID()) {
+	if p.Naming == Singleton || t.KeyHeld || alike(t.Name, p.want.Name) || hasMark(t.Name, p.obj.GetUID()) {
 		return true
 	}
 	s := &p.state
 	if s.Record != nil && s.Record.ID == t.ID {
 		return true
 	}
-	if s.Pending != nil && (s.Pending.ID == t.ID || s.Pending.Name == t.Name || s.Pending.Replaces == t.ID) {
+	if s.Pending != nil && (s.Pending.ID == t.ID || alike(s.Pending.Name, t.Name) || s.Pending.Replaces == t.ID) {
 		return true
 	}
 	return slices.ContainsFunc(s.Retiring, func(r Retired) bool { return r.ID == t.ID })

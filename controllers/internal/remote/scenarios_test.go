@@ -1,10 +1,12 @@
 package remote
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 )
 
@@ -35,6 +37,9 @@ func scenarios() []scenario {
 		}
 		add("create", nil, exists, holdsOne("a", "Alpha", "one"))
 		add("body", exists, func(w *world) { w.put("a", "Alpha", "two") }, holdsOne("a", "Alpha", "two"))
+		if n.naming != Singleton {
+			out[len(out)-1].always = neverBare
+		}
 		add("delete", exists, func(w *world) { w.remove("a") }, empty)
 		if n.naming == Singleton {
 			continue
@@ -49,6 +54,13 @@ func scenarios() []scenario {
 		if n.naming == Final {
 			add("refused and corrected", func(w *world) { w.put("a", "Alpha", "bad"); stopAt(w, 5) },
 				func(w *world) { w.put("a", "Alpha", "one") }, holdsOne("a", "Alpha", "one"))
+			add("refused and back", exists, func(w *world) { w.put("a", "Alpha", "bad"); w.once(); w.put("a", "Alpha", "one") }, isFirst)
+			out[len(out)-1].always = neverBare
+			add("refused, and another one", func(w *world) { exists(w); w.mustSettle(); w.put("a", "Alpha", "bad") },
+				func(w *world) { w.once(); w.put("a", "Alpha", "two") }, holdsOne("a", "Alpha", "two"))
+			out[len(out)-1].always = neverBare
+			add("begun anew and deleted", func(w *world) { exists(w); w.mustSettle(); w.put("a", "Alpha", "two"); stopAt(w, 4) },
+				func(w *world) { w.remove("a") }, empty)
 		}
 		add("taken name and back", func(w *world) { exists(w); w.mustSettle(); stranger(w); w.put("a", "Beta", "two"); w.mustSettle() },
 			func(w *world) { w.put("a", "Alpha", "one") }, besideStranger(holdsOne("a", "Alpha", "one")))
@@ -74,7 +86,64 @@ func scenarios() []scenario {
 				holdsOne("a", "Beta", "one"))
 		}
 	}
+	return append(out, rotations()...)
+}
+
+// rotations are the ways in which a new key is asked for.
+func rotations() []scenario {
+	asked := func(w *world, token string) {
+		metav1.SetMetaDataAnnotation(&w.put("a", "Alpha", "one").ObjectMeta, "rotate", token)
+	}
+	settled := func(w *world) { exists(w); w.mustSettle() }
+	var out []scenario
+	add := func(name string, before, change func(*world), check func(*world) error) {
+		out = append(out, scenario{"keyed/" + name, Provisional, true, before, change, check, neverBare})
+	}
+	add("rotation", settled, func(w *world) { asked(w, "t1") }, rotated("Alpha", "t1", 2))
+	add("rotation within the grace", func(w *world) { settled(w); asked(w, "t1"); w.mustSettle() },
+		func(w *world) { asked(w, "t2") }, rotated("Alpha", "t2", 3))
+	add("two tokens at once", func(w *world) { settled(w); asked(w, "t1"); stopAt(w, 4) },
+		func(w *world) { asked(w, "t2") }, rotated("Alpha", "t2", 2))
+	add("rotation at once", settled, func(w *world) { asked(w, "t1"); w.resources["a"].Data["grace"] = "0s" }, rotated("Alpha", "t1", 2))
+	add("rotation and rename", settled,
+		func(w *world) { asked(w, "t1"); w.resources["a"].Data["name"] = "Beta" }, rotated("Beta", "t1", 2))
+	add("rotation, name taken meanwhile", func(w *world) {
+		settled(w)
+		asked(w, "t1")
+		w.resources["a"].Data["name"] = "Beta"
+		stopAfter(w, "publish")
+		stranger(w)
+	}, func(w *world) {
+		w.mustSettle()
+		w.things = slices.DeleteFunc(w.things, func(t Thing[string]) bool { return t.ID == 1000 })
+	}, rotated("Beta", "t1", 2))
+	add("rotation and loss", settled, func(w *world) { asked(w, "t1"); w.secrets = map[types.UID]int64{} }, rotated("Alpha", "t1", 2))
+	add("token from the start", nil, func(w *world) { asked(w, "t1") }, rotated("Alpha", "t1", 1))
+	out[len(out)-1].always = nil
 	return out
+}
+
+// rotated: the token is acknowledged, at least that many objects were made, and
+// one is left.
+func rotated(name, token string, least int64) func(*world) error {
+	return func(w *world) error {
+		if got := (modelKind{w}).Load(w.resources["a"]).Rotated; got != token {
+			return fmt.Errorf("token %q is acknowledged, not %q", got, token)
+		}
+		if w.lastID < least {
+			return fmt.Errorf("%d objects were made: less than %d", w.lastID, least)
+		}
+		return holdsOne("a", name, "one")(w)
+	}
+}
+
+// isFirst: the resource holds the object that was made first, and nothing was
+// deleted to come to that.
+func isFirst(w *world) error {
+	if slices.Contains(w.log, "delete 1") {
+		return fmt.Errorf("the first object was deleted")
+	}
+	return holdsOne("a", "Alpha", "one")(w)
 }
 
 // stranger is an object of that nobody knows where a resource wants its own.
@@ -91,6 +160,13 @@ func besideStranger(check func(*world) error) func(*world) error {
 		}
 		w.things = slices.DeleteFunc(slices.Clone(w.things), func(t Thing[string]) bool { return t.ID == 1000 })
 		return check(w)
+	}
+}
+
+// once runs one pass over the first resource, whatever becomes of it.
+func (w *world) once() {
+	if _, err := w.loop().Reconcile(context.Background(), request("a")); err != nil {
+		panic(err)
 	}
 }
 
@@ -118,6 +194,22 @@ func neverBare(w *world) error {
 func stopAt(w *world, n int) {
 	calls := 0
 	w.suffer(&calls, cut{n, crashAfter})
+	func() {
+		defer func() { _ = recover() }()
+		_ = w.settle()
+	}()
+	w.touch = func(_ string, do func() error) error { return do() }
+}
+
+// stopAfter runs until the operator ends after an effect of that name.
+func stopAfter(w *world, effect string) {
+	w.touch = func(what string, do func() error) error {
+		err := do()
+		if what == effect {
+			panic(crash{})
+		}
+		return err
+	}
 	func() {
 		defer func() { _ = recover() }()
 		_ = w.settle()

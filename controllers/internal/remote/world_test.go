@@ -2,6 +2,7 @@ package remote
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -41,6 +42,7 @@ type world struct {
 	things    []Thing[string]
 	lastID    int64
 	secrets   map[types.UID]int64 // whose key each resource has published
+	given     int64               // the object whose key somebody has kept
 	now       time.Time
 	log       []string
 
@@ -56,6 +58,8 @@ type world struct {
 	// the last list was.
 	snapshot []Thing[string]
 	last     Freshness
+	// spell is what the server makes of a name; nil keeps it.
+	spell func(string) string
 	// blind hides every other resource from what is read through the cache.
 	blind bool
 }
@@ -102,18 +106,30 @@ func (w *world) remove(name string) {
 // loop is a fresh incarnation of the operator.
 func (w *world) loop() *Loop[*resource, *world, string] {
 	l := &Loop[*resource, *world, string]{
-		Kind: modelKind{}, Noun: "thing", Naming: w.naming, Grace: testGrace,
-		New: func() *resource { return &resource{} }, NewList: func() client.ObjectList { return &corev1.ConfigMapList{} },
+		Kind: modelKind{}, Noun: "thing", Naming: w.naming,
+		Grace:  func(r *resource) time.Duration { return graceOf(r.Data["grace"]) },
+		Rotate: func(r *resource) string { return r.Annotations["rotate"] },
+		New:    func() *resource { return &resource{} }, NewList: func() client.ObjectList { return &corev1.ConfigMapList{} },
 		ClaimKey: func(r *resource) string { return r.Data["name"] },
-		MayAdopt: func(r *resource, _ Place) bool { return r.Annotations["adopt"] != "" || w.naming == Singleton },
-		Recorder: silent{}, Schedule: outcome.NewSchedule(time.Minute), Finalizer: testFinalizer,
+		MayAdopt: func(r *resource, _ *world) Adoption {
+			return Adoption{Allowed: r.Annotations["adopt"] != "" || w.naming == Singleton, Askable: true, Otherwise: "ask"}
+		},
 		Orphans:     func(r *resource) bool { return r.Annotations["orphan"] != "" },
 		Terminating: func(context.Context, string) (bool, error) { return false, nil },
-		Now:         func() time.Time { return w.now },
+		Recorder:    silent{}, Schedule: outcome.NewSchedule(time.Minute), Finalizer: testFinalizer,
+		Now: func() time.Time { return w.now },
 	}
 	c := &modelClient{w: w, loop: l}
 	l.Kind, l.Client, l.Live = modelKind{w: w}, c, c
 	return l
+}
+
+// graceOf is the grace that a resource asks for; testGrace when it asks for none.
+func graceOf(text string) time.Duration {
+	if grace, err := time.ParseDuration(text); err == nil {
+		return grace
+	}
+	return testGrace
 }
 
 // settle runs passes over every resource until none changes anything.
@@ -157,6 +173,13 @@ func (w *world) taken(name string, except int64) bool {
 	return slices.ContainsFunc(w.things, func(t Thing[string]) bool { return t.Name == name && t.ID != except })
 }
 
+func (w *world) spelt(name string) string {
+	if w.spell == nil {
+		return name
+	}
+	return w.spell(name)
+}
+
 // effect is a call that changes something on the REST server.
 func (w *world) effect(what string, do func() error) error {
 	return w.touch(what, func() error {
@@ -193,6 +216,10 @@ func (k modelKind) List(_ context.Context, w *world, r *resource, as Freshness) 
 		}
 		for _, t := range things {
 			t.KeyLost = w.keyed && w.secrets[r.UID] != t.ID
+			if t.KeyLost && t.ID == w.given {
+				t.Yield = t.ID
+			}
+			t.KeyHeld = w.keyed && !t.KeyLost
 			t.Empty = w.naming == Singleton && t.Body == ""
 			out = append(out, t)
 		}
@@ -205,7 +232,8 @@ func (k modelKind) Compare(want, got string) Difference {
 	if want == got {
 		return Difference{}
 	}
-	return Difference{Fields: []string{"body"}, Replace: k.w.naming == Final}
+	// Of what bears a key the body is its kind, which never changes.
+	return Difference{Fields: []string{"body"}, Replace: k.w.naming == Final || k.w.keyed}
 }
 
 func (k modelKind) Create(_ context.Context, w *world, _ *resource, want Want[string]) (made Thing[string], err error) {
@@ -213,12 +241,13 @@ func (k modelKind) Create(_ context.Context, w *world, _ *resource, want Want[st
 		if want.Body == "bad" {
 			return outcome.Refused(synced, "Invalid", "bad body")
 		}
+		want.Name = w.spelt(want.Name)
 		if w.taken(want.Name, 0) {
 			return errTaken
 		}
 		w.lastID++
 		made = Thing[string]{ID: w.lastID, Name: want.Name, CreatedAt: fmt.Sprint("t", w.lastID), Body: want.Body}
-		if w.naming == Provisional {
+		if w.naming == Provisional && !w.keyed {
 			made.Body = "" // a new team has no groups yet
 		}
 		w.things = append(w.things, made)
@@ -235,12 +264,16 @@ func (k modelKind) Publish(_ context.Context, w *world, r *resource, made Thing[
 func (k modelKind) Update(_ context.Context, w *world, _ *resource, want Want[string], got Thing[string]) (Thing[string], error) {
 	now := got
 	err := w.effect("update "+want.Name, func() error {
+		want.Name = w.spelt(want.Name)
 		t := w.thing(got.ID)
 		switch {
 		case t == nil:
 			return ErrAbsent
 		case w.taken(want.Name, got.ID):
 			return errTaken
+		}
+		if w.keyed && want.Body != t.Body {
+			return errors.New("the kind of an object never changes")
 		}
 		t.Name, t.Body = want.Name, want.Body
 		now.Name, now.Body = want.Name, want.Body

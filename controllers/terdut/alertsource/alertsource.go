@@ -45,8 +45,8 @@ func (k *kind) Desired(
 	return remote.Want[body]{Name: s.Spec.Name, Body: body{kind: string(s.Spec.Kind)}}, nil
 }
 
-// List returns the team's integrations. Only the one whose ID the webhook
-// Secret bears has a key that we hold.
+// List returns the team's integrations. Only those whose ID a webhook Secret of
+// the source bears have a key that we hold.
 func (k *kind) List(
 	ctx context.Context, at attach.Access, s *v1alpha1.TerdutAlertSource, as remote.Freshness,
 ) ([]remote.Thing[body], error) {
@@ -54,21 +54,34 @@ func (k *kind) List(
 	if err != nil {
 		return nil, at.OfTeam(ctx, err, "list integrations")
 	}
-	held := int64(0)
-	if s.DeletionTimestamp.IsZero() { // a deletion does not ask for keys, and reads no Secret
-		if held, err = k.heldKey(ctx, s); err != nil {
-			return nil, err
-		}
-	}
 	out := make([]remote.Thing[body], 0, len(integrations))
 	for i := range integrations {
-		t := thing(&integrations[i])
-		t.KeyLost = t.ID != held
-		out = append(out, t)
+		out = append(out, thing(&integrations[i]))
+	}
+	if s.DeletionTimestamp.IsZero() { // a deletion does not ask for keys, and reads no Secret
+		if err = k.keys(ctx, s, out, as); err != nil {
+			return nil, err
+		}
 	}
 	return out, at.ProveGone(ctx, s.Status.Remote, remote.IDs(out), as, func(ctx context.Context) ([]int64, error) {
 		return again(ctx, at, s)
 	})
+}
+
+// keys tells of each integration whether we hold its key, or can come by it.
+func (k *kind) keys(ctx context.Context, s *v1alpha1.TerdutAlertSource, things []remote.Thing[body], as remote.Freshness) error {
+	held, err := k.heldKeys(ctx, s)
+	if err != nil {
+		return err
+	}
+	for i := range things {
+		things[i].KeyHeld = held[things[i].ID]
+		things[i].KeyLost = !things[i].KeyHeld
+	}
+	if as == remote.Snapshot {
+		return nil // nothing is done on the strength of a snapshot
+	}
+	return k.offer(ctx, s, things)
 }
 
 // Compare: the server cannot change the kind of an integration.
@@ -108,7 +121,7 @@ func (k *kind) Update(
 		return got, connect.Explain(err, v1alpha1.ConditionSynced, fmt.Sprintf("rename integration %q to %q", got.Name, want.Name))
 	}
 	now := thing(renamed)
-	now.KeyLost = got.KeyLost
+	now.KeyLost, now.KeyHeld = got.KeyLost, got.KeyHeld
 	return now, nil
 }
 
@@ -118,15 +131,21 @@ func (k *kind) Delete(ctx context.Context, at attach.Access, _ *v1alpha1.TerdutA
 }
 
 func (k *kind) Load(s *v1alpha1.TerdutAlertSource) remote.State[body] {
-	return attach.Load[body](&s.Status.RemoteStatus)
+	state := attach.Load[body](&s.Status.RemoteStatus)
+	state.Rotated = s.Status.Rotated
+	return state
 }
 
 func (k *kind) Store(s *v1alpha1.TerdutAlertSource, state remote.State[body]) {
 	attach.Store(&s.Status.RemoteStatus, state)
-	s.Status.IntegrationID, s.Status.WebhookURLSecretRef = 0, nil
-	if state.Record != nil {
-		s.Status.IntegrationID = state.Record.ID
-		s.Status.WebhookURLSecretRef = &v1alpha1.LocalRef{Name: v1alpha1.WebhookSecretName(s.Name)}
+	s.Status.IntegrationID, s.Status.Rotated = 0, state.Rotated
+	if state.Record == nil {
+		s.Status.WebhookURLSecretRef = nil
+		return
+	}
+	s.Status.IntegrationID = state.Record.ID
+	if s.Status.WebhookURLSecretRef == nil { // else place knows when that changes
+		s.Status.WebhookURLSecretRef = &v1alpha1.LocalRef{Name: s.WebhookSecret()}
 	}
 }
 

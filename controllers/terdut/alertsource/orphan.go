@@ -22,7 +22,7 @@ import (
 func (k *kind) disown(ctx context.Context, s *v1alpha1.TerdutAlertSource) error {
 	secret := &metav1.PartialObjectMetadata{}
 	secret.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Secret"))
-	key := types.NamespacedName{Namespace: s.Namespace, Name: v1alpha1.WebhookSecretName(s.Name)}
+	key := types.NamespacedName{Namespace: s.Namespace, Name: recordedSecret(s)}
 	switch err := k.Live.Get(ctx, key, secret); {
 	case apierrors.IsNotFound(err):
 		return nil

@@ -18,33 +18,83 @@ import (
 	"git.ryuvia.com/niklas/terdut-operator/controllers/terdut/connect"
 )
 
-// +kubebuilder:rbac:groups="",resources=secrets,verbs=get;list;watch;create;patch
+// +kubebuilder:rbac:groups="",resources=secrets,verbs=get;list;watch;create;patch;delete
 
-// heldKey is the ID of the integration whose key stands in the webhook Secret;
-// 0 when there is none. What the cache does not show is read live before
-// anything rests on its absence: a key that is declared lost is replaced.
-func (k *kind) heldKey(ctx context.Context, s *v1alpha1.TerdutAlertSource) (int64, error) {
-	name := v1alpha1.WebhookSecretName(s.Name)
-	cached, err := k.Engine.CachedSecret(ctx, s.Namespace, name)
-	if err != nil {
-		return 0, err
+// errLost is what a Secret that was just seen turns out to be.
+var errLost = errors.New("the key does not stand there any more")
+
+// secretNames are the Secrets in which the key of a source may stand: the one
+// that the spec names, then the one where it was put.
+func secretNames(s *v1alpha1.TerdutAlertSource) []string {
+	names := []string{s.WebhookSecret()}
+	if ref := s.Status.WebhookURLSecretRef; ref != nil && ref.Name != names[0] {
+		names = append(names, ref.Name)
 	}
-	if cached != nil {
-		if id := holds(cached, s); id != 0 && id == s.Status.IntegrationID {
-			return id, nil
+	return names
+}
+
+// recordOf is the integration that a source holds; nil when there is none, or
+// when the record was copied from another resource.
+func recordOf(s *v1alpha1.TerdutAlertSource) *v1alpha1.RemoteIdentity {
+	if r := s.Status.Remote; r != nil && r.OwnerUID == s.UID {
+		return r
+	}
+	return nil
+}
+
+// recordedSecret is the Secret in which the key of a source was put.
+func recordedSecret(s *v1alpha1.TerdutAlertSource) string {
+	if ref := s.Status.WebhookURLSecretRef; ref != nil {
+		return ref.Name
+	}
+	return s.WebhookSecret()
+}
+
+// heldKeys are the IDs of the integrations whose keys stand in the Secrets of a
+// source. What the cache does not show is read live before anything rests on its
+// absence: a key that is declared lost is replaced. While something is begun the
+// cache may not show yet what was just published, and is not asked.
+func (k *kind) heldKeys(ctx context.Context, s *v1alpha1.TerdutAlertSource) (map[int64]bool, error) {
+	names := secretNames(s)
+	if recordOf(s) == nil {
+		// A status that was lost remembers no Secret, and one may have been moved.
+		strays, err := k.strays(ctx, s)
+		if err != nil {
+			return nil, err
+		}
+		names = append(names, strays...)
+	} else if s.Status.PendingCreate == nil {
+		held, err := k.heldIn(ctx, s, names, k.Engine.CachedSecret)
+		if err != nil || held[s.Status.IntegrationID] {
+			return held, err
 		}
 	}
-	live, err := k.Engine.ReadSecret(ctx, s.Namespace, name)
-	if err != nil || live == nil {
-		return 0, err
+	return k.heldIn(ctx, s, names, k.Engine.ReadSecret)
+}
+
+func (k *kind) heldIn(
+	ctx context.Context, s *v1alpha1.TerdutAlertSource, names []string, read func(context.Context, string, string) (*corev1.Secret, error),
+) (map[int64]bool, error) {
+	held := map[int64]bool{}
+	for _, name := range names {
+		secret, err := read(ctx, s.Namespace, name)
+		if err != nil {
+			return nil, err
+		}
+		if secret == nil {
+			continue
+		}
+		if id := holds(secret, s); id != 0 {
+			held[id] = true
+		}
 	}
-	return holds(live, s), nil
+	return held, nil
 }
 
 // holds is the ID of the integration whose url and key a Secret of this source
 // holds; 0 unless it holds both.
 func holds(secret *corev1.Secret, s *v1alpha1.TerdutAlertSource) int64 {
-	if !metav1.IsControlledBy(secret, s) || !secret.DeletionTimestamp.IsZero() {
+	if !isOurs(secret, s) {
 		return 0
 	}
 	if len(secret.Data[v1alpha1.WebhookURLKey]) == 0 || len(secret.Data[v1alpha1.WebhookKeyKey]) == 0 {
@@ -57,9 +107,15 @@ func holds(secret *corev1.Secret, s *v1alpha1.TerdutAlertSource) int64 {
 	return id
 }
 
+// isOurs tells whether a source controls a Secret that is there to stay. A
+// Secret without a controller is somebody else's too.
+func isOurs(secret *corev1.Secret, s *v1alpha1.TerdutAlertSource) bool {
+	return metav1.IsControlledBy(secret, s) && secret.DeletionTimestamp.IsZero()
+}
+
 // prepare makes the Secret, empty, owned and labelled, if it is not there.
 func (k *kind) prepare(ctx context.Context, s *v1alpha1.TerdutAlertSource) error {
-	name := v1alpha1.WebhookSecretName(s.Name)
+	name := s.WebhookSecret()
 	live, err := k.Engine.ReadSecret(ctx, s.Namespace, name)
 	if err != nil {
 		return err
@@ -77,27 +133,31 @@ func (k *kind) Publish(ctx context.Context, at attach.Access, s *v1alpha1.Terdut
 	if !ok {
 		return errors.New("publish the key of an integration: the create answer is not at hand any more")
 	}
-	name := v1alpha1.WebhookSecretName(s.Name)
+	name := s.WebhookSecret()
 	live, err := k.Engine.ReadSecret(ctx, s.Namespace, name)
 	if err != nil {
 		return err
+	}
+	if live != nil {
+		if err = refuseUnfit(live, s); err != nil {
+			return err
+		}
 	}
 	public, internal, err := addresses(got.url, connect.PublicURL(at.Server), connect.BaseURL(at.Server))
 	if err != nil {
 		return outcome.Unknown(v1alpha1.ConditionSynced, v1alpha1.ReasonUnexpectedAnswer,
 			"publish the key of integration %d: the server gave a URL that cannot be used", made.ID)
 	}
-	_, err = k.Engine.ApplySecret(ctx, s, live, apply.SecretIntent{
-		Name:        name,
-		Labels:      labels(),
-		Annotations: map[string]string{v1alpha1.AnnotationIntegrationID: strconv.FormatInt(made.ID, 10)},
-		Data: map[string][]byte{
-			v1alpha1.WebhookURLKey:         []byte(public),
-			v1alpha1.WebhookKeyKey:         []byte(got.key),
-			v1alpha1.WebhookInternalURLKey: []byte(internal),
-		},
-	})
-	return explain(err, name)
+	_, err = k.Engine.ApplySecret(ctx, s, live, intentOf(s, made.ID, map[string][]byte{
+		v1alpha1.WebhookURLKey:         []byte(public),
+		v1alpha1.WebhookKeyKey:         []byte(got.key),
+		v1alpha1.WebhookInternalURLKey: []byte(internal),
+	}))
+	if err != nil {
+		return explain(err, name)
+	}
+	s.Status.WebhookURLSecretRef = &v1alpha1.LocalRef{Name: name}
+	return nil
 }
 
 // addresses are the webhook's URL as the server gave it, joined to the

@@ -72,7 +72,11 @@ func (r *Resolver) Child(ctx context.Context, namespace, teamName string) (remot
 	if id == 0 {
 		return remote.Place{}, Access{}, waitingForTeam("TerdutTeam %q has no team on the server yet", teamName)
 	}
-	return r.open(ctx, server, namespace, id)
+	place, at, err := r.open(ctx, server, namespace, id)
+	if err != nil {
+		return remote.Place{}, Access{}, err
+	}
+	return place, at, at.sameTeam(ctx, team.Status.Remote.CreatedAt)
 }
 
 // heldTeam is the server-side ID of a team, if the team really holds it.

@@ -44,6 +44,32 @@ func (a Access) ProveGone(
 	}
 }
 
+// TeamCreatedAt is the creation time of the team as the server shows it, as a
+// record keeps it; empty where it shows none. It is as old as the list that
+// everybody shares, which an outage and a new session end.
+func (a Access) TeamCreatedAt(ctx context.Context) (string, error) {
+	teams, err := a.API.Teams(ctx, remote.Snapshot)
+	if err != nil {
+		return "", connect.Explain(err, v1alpha1.ConditionSynced, "list teams")
+	}
+	i := slices.IndexFunc(teams, func(t terdutapi.Team) bool { return t.ID == a.TeamID })
+	if i < 0 {
+		return "", nil
+	}
+	return Time(teams[i].CreatedAt), nil
+}
+
+// sameTeam makes sure that the ID of the team is not that of another team by
+// now, as on a server that came back with other data: its policy, switches and
+// integrations are somebody else's. The TerdutTeam finds its own team again.
+func (a Access) sameTeam(ctx context.Context, recorded string) error {
+	shown, err := a.TeamCreatedAt(ctx)
+	if err != nil || shown == "" || recorded == "" || shown == recorded {
+		return err
+	}
+	return waitingForTeam("the server has another team under ID %d by now", a.TeamID)
+}
+
 // proveTeamGone: only a proved 404 for what every team has means that the team
 // is gone.
 func (a Access) proveTeamGone(ctx context.Context, id int64) error {

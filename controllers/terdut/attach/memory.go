@@ -19,11 +19,11 @@ func Load[D any](from *v1alpha1.RemoteStatus) remote.State[D] {
 				Server:    types.NamespacedName{Namespace: r.ServerNamespace, Name: r.ServerName},
 				ServerUID: r.ServerUID, TeamID: r.TeamID,
 			},
-			ID: r.ID, CreatedAt: r.CreatedAt, OwnerUID: r.OwnerUID, Adopted: r.Adopted,
+			ID: r.ID, CreatedAt: r.CreatedAt, Name: r.Name, AskedName: r.AskedName, OwnerUID: r.OwnerUID, Adopted: r.Adopted,
 		}
 	}
 	if p := from.PendingCreate; p != nil {
-		s.Pending = &remote.Pending{Name: p.Name, ID: p.ID, Replaces: p.Replaces}
+		s.Pending = &remote.Pending{OwnerUID: p.OwnerUID, Name: p.Name, ID: p.ID, Replaces: p.Replaces, Rotate: p.Rotate}
 	}
 	for _, r := range from.Retiring {
 		old := remote.Retired{ID: r.ID, CreatedAt: r.CreatedAt}
@@ -44,11 +44,12 @@ func Store[D any](to *v1alpha1.RemoteStatus, s remote.State[D]) {
 	if r := s.Record; r != nil {
 		to.Remote = &v1alpha1.RemoteIdentity{
 			ServerNamespace: r.Server.Namespace, ServerName: r.Server.Name, ServerUID: r.ServerUID,
-			TeamID: r.TeamID, ID: r.ID, CreatedAt: r.CreatedAt, OwnerUID: r.OwnerUID, Adopted: r.Adopted,
+			TeamID: r.TeamID, ID: r.ID, CreatedAt: r.CreatedAt,
+			Name: r.Name, AskedName: r.AskedName, OwnerUID: r.OwnerUID, Adopted: r.Adopted,
 		}
 	}
 	if p := s.Pending; p != nil {
-		to.PendingCreate = &v1alpha1.PendingCreate{Name: p.Name, ID: p.ID, Replaces: p.Replaces}
+		to.PendingCreate = &v1alpha1.PendingCreate{OwnerUID: p.OwnerUID, Name: p.Name, ID: p.ID, Replaces: p.Replaces, Rotate: p.Rotate}
 	}
 	for _, r := range s.Retiring {
 		old := v1alpha1.RetiringObject{ID: r.ID, CreatedAt: r.CreatedAt}

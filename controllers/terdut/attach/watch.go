@@ -13,6 +13,7 @@ import (
 	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/cluster"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	logf "sigs.k8s.io/controller-runtime/pkg/log"
@@ -33,6 +34,9 @@ type Deps struct {
 	Resolver *Resolver
 	Recorder events.EventRecorder
 	Schedule *outcome.Schedule
+	// Secrets sees the Secrets that specs name, which do not bear our label;
+	// metadata only.
+	Secrets cluster.Cluster
 	// Now tells the time; nil means time.Now. For tests.
 	Now func() time.Time
 }

@@ -100,7 +100,7 @@ func explainAnswer(e *terdutapi.Error, condition, doing string) *outcome.Ending 
 	case e.Status >= 300 && e.Status < 400:
 		return outcome.Refused(condition, v1alpha1.ReasonRedirectRefused,
 			"%s: the server redirects (%d) to another place, which is not followed with a key: correct the server's URL", doing, e.Status)
-	case errors.Is(e, terdutapi.ErrNotFound) && ofAnObject(e):
+	case absent(e):
 		return outcome.Waiting(condition, v1alpha1.ReasonRequestRefused, "%s", said("the server does not have it"))
 	case errors.Is(e, terdutapi.ErrConflict):
 		return outcome.Refused(condition, v1alpha1.ReasonNameConflict, "%s", said("the name is in use on the server"))
@@ -127,17 +127,19 @@ func explainAnswer(e *terdutapi.Error, condition, doing string) *outcome.Ending 
 	}
 }
 
-// ofAnObject tells a call about one object, whose path holds an ID, from one
-// about all of them: that a whole list or a place to create is "not found" comes
-// from something else that answers, and proves nothing to be absent.
-func ofAnObject(e *terdutapi.Error) bool { return strings.Contains(e.Path, "{}") }
+// absent tells whether the server has said that one object is not there. That a
+// whole list, or the place to create something, is "not found" comes from
+// something else that answers: its path holds no ID.
+func absent(e *terdutapi.Error) bool {
+	return errors.Is(e, terdutapi.ErrNotFound) && strings.Contains(e.Path, "{}")
+}
 
 // marked adds what the loop asks of an error. Only a proved absence and a
 // proved conflict count.
 func marked(err error) error {
 	var answer *terdutapi.Error
 	switch {
-	case errors.Is(err, terdutapi.ErrNotFound) && errors.As(err, &answer) && ofAnObject(answer):
+	case errors.As(err, &answer) && absent(answer):
 		return fmt.Errorf("%w: %w", remote.ErrAbsent, err)
 	case errors.Is(err, terdutapi.ErrConflict):
 		return fmt.Errorf("%w: %w", remote.ErrConflict, err)

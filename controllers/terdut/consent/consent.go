@@ -1,9 +1,11 @@
-// Package consent answers one question in one place: may a TerdutTeam of this
-// namespace refer to that TerdutServer? It is asked on every path, before any
-// Secret is read and any call made.
+// Package consent answers in one place what a TerdutServer lets others do: may a
+// TerdutTeam of this namespace refer to it, and may it take over what is there?
+// It is asked on every path, before any Secret is read and any call made.
 package consent
 
 import (
+	"slices"
+
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -28,6 +30,18 @@ func Evaluate(namespace string, server *v1alpha1.TerdutServer, namespaceLabels m
 	default: // None, Same, and whatever a later version may have written
 		return false
 	}
+}
+
+// MayAdopt tells whether TerdutTeams of a namespace may take over a team of that
+// name which is on the server already and which nobody holds. It presumes that
+// they may refer to the server at all.
+func MayAdopt(namespace string, server *v1alpha1.TerdutServer, name string) bool {
+	if namespace == server.Namespace {
+		return true
+	}
+	return slices.ContainsFunc(server.Spec.AllowedTeams.Adopt, func(leave v1alpha1.AdoptionLeave) bool {
+		return leave.Namespace == namespace && (len(leave.Names) == 0 || slices.Contains(leave.Names, name))
+	})
 }
 
 // NeedsLabels tells whether Evaluate looks at the labels of the namespace.

@@ -44,3 +44,19 @@ func TestEvaluate(t *testing.T) {
 		})
 	}
 }
+
+func TestMayAdopt(t *testing.T) {
+	server := &v1alpha1.TerdutServer{ObjectMeta: metav1.ObjectMeta{Namespace: "platform"}}
+	server.Spec.AllowedTeams.Adopt = []v1alpha1.AdoptionLeave{{Namespace: "some", Names: []string{"One"}}, {Namespace: "any"}}
+	for _, c := range []struct {
+		namespace, name string
+		want            bool
+	}{
+		{"platform", "One", true}, {"some", "One", true}, {"some", "one", false}, {"some", "Two", false},
+		{"any", "Two", true}, {"other", "One", false}, {"", "One", false},
+	} {
+		if got := MayAdopt(c.namespace, server, c.name); got != c.want {
+			t.Errorf("%q, %q: %t", c.namespace, c.name, got)
+		}
+	}
+}

@@ -26,8 +26,10 @@ func Setup(ctx context.Context, mgr ctrl.Manager, d attach.Deps) error {
 			return s.Namespace + "/" + s.Spec.TeamRef.Name + "/" + s.Spec.Name
 		},
 		// Whoever holds the team may hold what is on it.
-		MayAdopt: func(*v1alpha1.TerdutDeadmanSwitch, remote.Place) bool { return true },
-		Orphans:  func(s *v1alpha1.TerdutDeadmanSwitch) bool { return s.Spec.DeletionPolicy == v1alpha1.DeletionOrphan },
+		MayAdopt: func(*v1alpha1.TerdutDeadmanSwitch, attach.Access) remote.Adoption {
+			return remote.Adoption{Allowed: true}
+		},
+		Orphans: func(s *v1alpha1.TerdutDeadmanSwitch) bool { return s.Spec.DeletionPolicy == v1alpha1.DeletionOrphan },
 	}
 	return attach.Run(ctx, mgr, d, loop, attach.OfTeams(d, newList))
 }

@@ -26,8 +26,10 @@ func Setup(ctx context.Context, mgr ctrl.Manager, d attach.Deps) error {
 			return r.Namespace + "/" + r.Spec.TeamRef.Name
 		},
 		// Whoever holds the team may write its policy.
-		MayAdopt: func(*v1alpha1.TerdutEscalationRule, remote.Place) bool { return true },
-		Orphans:  func(r *v1alpha1.TerdutEscalationRule) bool { return r.Spec.DeletionPolicy == v1alpha1.DeletionOrphan },
+		MayAdopt: func(*v1alpha1.TerdutEscalationRule, attach.Access) remote.Adoption {
+			return remote.Adoption{Allowed: true}
+		},
+		Orphans: func(r *v1alpha1.TerdutEscalationRule) bool { return r.Spec.DeletionPolicy == v1alpha1.DeletionOrphan },
 	}
 	return attach.Run(ctx, mgr, d, loop, attach.OfTeams(d, newList))
 }

@@ -46,6 +46,11 @@ func (k *kind) List(
 		return nil, at.OfTeam(ctx, err, "read the escalation policy")
 	}
 	one, err := thing(at, got)
+	if err != nil {
+		return nil, err
+	}
+	// A policy is as old as its team, and belongs to nobody else than that.
+	one.CreatedAt, err = at.TeamCreatedAt(ctx)
 	return []remote.Thing[policy]{one}, err
 }
 
@@ -64,9 +69,11 @@ func (k *kind) Publish(context.Context, attach.Access, *v1alpha1.TerdutEscalatio
 }
 
 func (k *kind) Update(
-	ctx context.Context, at attach.Access, _ *v1alpha1.TerdutEscalationRule, want remote.Want[policy], _ remote.Thing[policy],
+	ctx context.Context, at attach.Access, _ *v1alpha1.TerdutEscalationRule, want remote.Want[policy], got remote.Thing[policy],
 ) (remote.Thing[policy], error) {
-	return k.put(ctx, at, want.Body)
+	now, err := k.put(ctx, at, want.Body)
+	now.CreatedAt = got.CreatedAt
+	return now, err
 }
 
 func (k *kind) put(ctx context.Context, at attach.Access, p policy) (remote.Thing[policy], error) {

@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -20,6 +21,13 @@ const (
 	// ByTeam finds what refers to a TerdutTeam, in its namespace, by the team's
 	// name.
 	ByTeam = "refs.team"
+	// AskingByServer finds TerdutTeams that ask for a team which is on their
+	// server already, by "namespace/name" of that TerdutServer.
+	AskingByServer = "refs.asking"
+	// DisputedByServer finds what lives on a server and has recorded an object
+	// that another resource has recorded too, by "namespace/name" of the recorded
+	// TerdutServer.
+	DisputedByServer = "refs.disputed"
 	// ServersBySecret finds TerdutServers, in the Secret's namespace, by the
 	// name of a Secret that their spec names.
 	ServersBySecret = "refs.secret"
@@ -60,6 +68,41 @@ func SecretsOf(server *v1alpha1.TerdutServer) []string {
 	return out
 }
 
+// Disputed is the TerdutServer that a status records, if another resource has
+// recorded the same object.
+func Disputed(s *v1alpha1.RemoteStatus) (types.NamespacedName, bool) {
+	c := meta.FindStatusCondition(s.Conditions, v1alpha1.ConditionSynced)
+	if c == nil || c.Reason != v1alpha1.ReasonDuplicateClaim || s.Remote == nil {
+		return types.NamespacedName{}, false
+	}
+	return types.NamespacedName{Namespace: s.Remote.ServerNamespace, Name: s.Remote.ServerName}, true
+}
+
+// RemoteOf is what an object that lives on a server records about that; nil for
+// any other object.
+func RemoteOf(o client.Object) *v1alpha1.RemoteStatus {
+	switch o := o.(type) {
+	case *v1alpha1.TerdutTeam:
+		return &o.Status.RemoteStatus
+	case *v1alpha1.TerdutEscalationRule:
+		return &o.Status.RemoteStatus
+	case *v1alpha1.TerdutDeadmanSwitch:
+		return &o.Status.RemoteStatus
+	case *v1alpha1.TerdutAlertSource:
+		return &o.Status.RemoteStatus
+	default:
+		return nil
+	}
+}
+
+// disputed is the key of DisputedByServer.
+func disputed(o client.Object) []string {
+	if server, is := Disputed(RemoteOf(o)); is {
+		return []string{server.String()}
+	}
+	return nil
+}
+
 // Index adds every index of this package. It is called once, before the
 // manager starts.
 func Index(ctx context.Context, indexer client.FieldIndexer) error {
@@ -74,6 +117,17 @@ func Index(ctx context.Context, indexer client.FieldIndexer) error {
 		{&v1alpha1.TerdutTeam{}, TeamsByServer, func(o client.Object) []string {
 			return []string{ServerOf(o.(*v1alpha1.TerdutTeam)).String()}
 		}},
+		{&v1alpha1.TerdutTeam{}, AskingByServer, func(o client.Object) []string {
+			team := o.(*v1alpha1.TerdutTeam)
+			if team.Status.Adoptable == nil {
+				return nil
+			}
+			return []string{ServerOf(team).String()}
+		}},
+		{&v1alpha1.TerdutTeam{}, DisputedByServer, disputed},
+		{&v1alpha1.TerdutEscalationRule{}, DisputedByServer, disputed},
+		{&v1alpha1.TerdutDeadmanSwitch{}, DisputedByServer, disputed},
+		{&v1alpha1.TerdutAlertSource{}, DisputedByServer, disputed},
 		{&v1alpha1.TerdutServer{}, ServersBySecret, func(o client.Object) []string {
 			return SecretsOf(o.(*v1alpha1.TerdutServer))
 		}},

@@ -140,6 +140,9 @@ func (r *Reconciler) converge(ctx context.Context, server *v1alpha1.TerdutServer
 		return seen, err
 	}
 	seen.Teams, seen.KeysIssued = attached(teams), issued(teams)
+	if seen.Claims, err = r.claims(ctx, server); err != nil {
+		return seen, err
+	}
 	mirrored, err := r.wantedMirrors(ctx, server, teams)
 	if err != nil {
 		return seen, err

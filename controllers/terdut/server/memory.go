@@ -29,6 +29,8 @@ type remembered struct {
 	unheard bool
 	// counted is when the number of teams was last written.
 	counted time.Time
+	// claimed is when conditions about claims were last written.
+	claimed time.Time
 	// postponed is the time before which nothing is tried again that has
 	// failed, about the exchange of the key.
 	postponed time.Time

@@ -44,6 +44,8 @@ type Seen struct {
 	KeysIssued bool
 	// Tenants is nil when the pass did not come to what they get.
 	Tenants *Tenants
+	// Claims is nil when the pass did not look for them.
+	Claims *Claims
 	// Unwatched is what concerns the server and is not to be seen.
 	Unwatched Unwatched
 }
@@ -90,6 +92,7 @@ func findingOf(server *v1alpha1.TerdutServer, seen Seen, next *v1alpha1.TerdutSe
 	finding.Parts = append(finding.Parts, fieldParts(server, seen)...)
 	finding.Parts = append(finding.Parts, tenantParts(server, seen, next.Credentials)...)
 	finding.Parts = append(finding.Parts, seen.Unwatched.parts()...)
+	finding.Parts = append(finding.Parts, claimParts(server, seen.Claims)...)
 	if ending == nil {
 		return finding
 	}

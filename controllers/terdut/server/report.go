@@ -23,7 +23,8 @@ import (
 )
 
 // countPause is the least time between two writes of a status in which only
-// the number of teams differs: everything that lives on the server watches it.
+// the number of teams differs, or only what teams claim: everything that lives
+// on the server watches it.
 const countPause = time.Minute
 
 // report is the one way out of a pass: it writes the status if that says
@@ -57,6 +58,7 @@ func (r *Reconciler) report(ctx context.Context, server *v1alpha1.TerdutServer, 
 	status.Emit(r.Recorder, server, append(rotation, status.Transitions(before, next.Conditions)...)...)
 	status.Emit(r.Recorder, server, fieldEvents(before, next.Conditions)...)
 	status.Emit(r.Recorder, server, unwatchedEvents(before, next.Conditions)...)
+	status.Emit(r.Recorder, server, claimEvents(before, next.Conditions)...)
 	return result, nil
 }
 
@@ -81,16 +83,36 @@ func (r *Reconciler) soonBesides(seen Seen, next v1alpha1.TerdutServerStatus) ti
 }
 
 // countWait is how long a status that differs in nothing but the number of
-// teams has to wait; 0 means not at all.
+// teams, or what they claim, has to wait; 0 means not at all. Each of the two has
+// a minute of its own: a team that asks for something is heard although others
+// come.
 func (r *Reconciler) countWait(server *v1alpha1.TerdutServer, next v1alpha1.TerdutServerStatus) (wait time.Duration) {
-	if next.AttachedTeams == server.Status.AttachedTeams {
+	was, quiet := server.Status, next
+	quiet.AttachedTeams, quiet.Conditions = was.AttachedTeams, withClaimsOf(next.Conditions, was.Conditions)
+	was.Conditions = withClaimsOf(was.Conditions, was.Conditions)
+	counts := next.AttachedTeams != was.AttachedTeams
+	claims := !equality.Semantic.DeepEqual(withClaimsOf(nil, next.Conditions), withClaimsOf(nil, was.Conditions))
+	if !counts && !claims {
 		return 0
 	}
-	next.AttachedTeams = server.Status.AttachedTeams
-	onlyCount := equality.Semantic.DeepEqual(server.Status, next)
+	urgent := !equality.Semantic.DeepEqual(was, quiet)
 	r.memory.of(server, func(e *remembered) {
-		if wait = countPause - r.Now().Sub(e.counted); !onlyCount || wait <= 0 {
-			e.counted, wait = r.Now(), 0
+		now := r.Now()
+		until := func(written time.Time) time.Duration { return countPause - now.Sub(written) }
+		switch {
+		case urgent, counts && until(e.counted) <= 0, claims && until(e.claimed) <= 0:
+			if counts {
+				e.counted = now
+			}
+			if claims {
+				e.claimed = now
+			}
+		case counts && claims:
+			wait = min(until(e.counted), until(e.claimed))
+		case counts:
+			wait = until(e.counted)
+		default:
+			wait = until(e.claimed)
 		}
 	})
 	return wait

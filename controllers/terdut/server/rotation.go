@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -25,8 +24,6 @@ const (
 	// retryPause is the time between two tries to exchange a key that met no
 	// clear answer.
 	retryPause = time.Minute
-	// longestToken is how much of a rotate annotation is acknowledged.
-	longestToken = 256
 )
 
 // settle sees to a key that the server accepts: both Secrets agree on it, it is
@@ -125,10 +122,7 @@ func (r *Reconciler) wantedAt(server *v1alpha1.TerdutServer, c *credential) time
 
 // askedFor is the value of the rotate annotation, unless it was acted on.
 func askedFor(server *v1alpha1.TerdutServer) string {
-	token := server.Annotations[v1alpha1.AnnotationRotate]
-	if len(token) > longestToken {
-		token = strings.ToValidUTF8(token[:longestToken], "")
-	}
+	token := v1alpha1.RotateToken(server)
 	if s := server.Status.Credentials; s != nil && s.Rotated == token {
 		return ""
 	}

@@ -32,9 +32,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, d attach.Deps) error {
 		New:      func() *v1alpha1.TerdutTeam { return &v1alpha1.TerdutTeam{} },
 		NewList:  newList,
 		ClaimKey: func(t *v1alpha1.TerdutTeam) string { return refs.ServerOf(t).String() + "/" + t.Spec.DisplayName },
-		// A team that was there before is taken over from the server's own
-		// namespace only: any other tenant could have named it.
-		MayAdopt: func(t *v1alpha1.TerdutTeam, at remote.Place) bool { return t.Namespace == at.Server.Namespace },
+		MayAdopt: mayAdopt,
 		Orphans:  func(t *v1alpha1.TerdutTeam) bool { return t.Spec.DeletionPolicy == v1alpha1.DeletionOrphan },
 
 		Beside: keys.Beside, Leave: keys.Leave,

@@ -70,8 +70,8 @@ func (k *keeper) Beside(ctx context.Context, at attach.Access, t *v1alpha1.Terdu
 // gone. A server without service accounts has none of ours.
 func (k *keeper) Leave(ctx context.Context, at attach.Access, t *v1alpha1.TerdutTeam) error {
 	c := t.Status.Credentials
-	if c == nil {
-		return nil
+	if c == nil || c.Account != accountName(t) {
+		return nil // none, or one that was copied from another TerdutTeam
 	}
 	id := c.AccountID
 	found, err := at.API.FindServiceAccount(ctx, c.Account)

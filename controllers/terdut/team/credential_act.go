@@ -7,11 +7,7 @@ import (
 	"errors"
 	"fmt"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"sigs.k8s.io/controller-runtime/pkg/client"
-
 	v1alpha1 "git.ryuvia.com/niklas/terdut-operator/api/terdut/v1alpha1"
-	"git.ryuvia.com/niklas/terdut-operator/controllers/internal/apply"
 	"git.ryuvia.com/niklas/terdut-operator/controllers/internal/outcome"
 	"git.ryuvia.com/niklas/terdut-operator/controllers/internal/status"
 	"git.ryuvia.com/niklas/terdut-operator/terdutapi"
@@ -123,16 +119,7 @@ func (p *keyPass) apply(ctx context.Context, key string, accountID, keyID int64)
 }
 
 // remove deletes the Secret, of exactly the version that was read.
-func (p *keyPass) remove(ctx context.Context) error {
-	err := p.Client.Delete(ctx, p.secret, client.Preconditions{UID: &p.secret.UID, ResourceVersion: &p.secret.ResourceVersion})
-	switch {
-	case apierrors.IsConflict(err):
-		return &apply.LookAgain{Key: apply.Key{Version: "v1", Kind: "Secret", Namespace: p.secret.Namespace, Name: p.secret.Name}, Err: err}
-	case client.IgnoreNotFound(err) != nil:
-		return fmt.Errorf("delete Secret %s: %w", client.ObjectKeyFromObject(p.secret), err)
-	}
-	return nil
-}
+func (p *keyPass) remove(ctx context.Context) error { return p.DeleteSecret(ctx, p.secret) }
 
 // leave takes the record away, after everything that it stands for.
 func (p *keyPass) leave(ctx context.Context) error {
@@ -151,19 +138,10 @@ func (p *keyPass) record(ctx context.Context, next *v1alpha1.TeamCredentials) er
 	p.team.Status.Credentials = next
 	config, err := p.kind.Status(p.team)
 	if err == nil {
-		err = status.Apply(ctx, p.Client, apply.FieldManager, config)
+		err = p.SaveStatus(ctx, p.team, config)
 	}
 	if err != nil {
 		p.team.Status.Credentials = previous
-		if apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
-			return &apply.LookAgain{Key: apply.Key{Kind: "TerdutTeam", Namespace: p.team.Namespace, Name: p.team.Name}, Err: err}
-		}
-		return fmt.Errorf("write status of TerdutTeam %s: %w", client.ObjectKeyFromObject(p.team), err)
 	}
-	version, err := status.ResourceVersion(config)
-	if err != nil {
-		return err
-	}
-	p.team.ResourceVersion = version
-	return nil
+	return err
 }

@@ -115,12 +115,18 @@ func (k *kind) Load(t *v1alpha1.TerdutTeam) remote.State[body] {
 	if s.Record != nil {
 		s.Record.TeamID = 0
 	}
+	if a := t.Status.Adoptable; a != nil {
+		s.Candidate = &remote.Candidate{ID: a.ID, Name: a.Name}
+	}
 	return s
 }
 
 func (k *kind) Store(t *v1alpha1.TerdutTeam, s remote.State[body]) {
 	attach.Store(&t.Status.RemoteStatus, s)
-	t.Status.TeamID = 0
+	t.Status.TeamID, t.Status.Adoptable = 0, nil
+	if c := s.Candidate; c != nil {
+		t.Status.Adoptable = &v1alpha1.AdoptableTeam{ID: c.ID, Name: c.Name}
+	}
 	if r := t.Status.Remote; r != nil {
 		r.TeamID = r.ID
 		t.Status.TeamID = r.ID

@@ -101,7 +101,7 @@ var _ = Describe("the webhook Secret", func() {
 		))
 		Expect(post(string(old.Data["url"]))).To(BeNumerically("<", 300))
 		Expect(post(string(webhook(ctx, a.source).Data["url"]))).To(BeNumerically("<", 300))
-		eventuallyEvent(ctx, a.source, HavePrefix("Warning Recreated"))
+		eventuallyEvent(ctx, a.source, HavePrefix("Warning Rotated"))
 
 		By("deleting both with the source")
 		remove(ctx, a.source)

@@ -9,6 +9,12 @@ package v1alpha1
 type AllowedTeamsApplyConfiguration struct {
 	// namespaces whose TerdutTeams may refer to this server.
 	Namespaces *AllowedNamespacesApplyConfiguration `json:"namespaces,omitempty"`
+	// adopt gives namespaces that are admitted leave to take over teams that are
+	// on the server already and that no TerdutTeam holds. Whoever gets such a
+	// team holds it with everything on it. The server's own namespace needs no
+	// leave. Without it such a TerdutTeam reads NameConflict, and condition
+	// AdoptionRequested of this TerdutServer has the entry to add.
+	Adopt []AdoptionLeaveApplyConfiguration `json:"adopt,omitempty"`
 }
 
 // AllowedTeamsApplyConfiguration constructs a declarative configuration of the AllowedTeams type for use with
@@ -22,5 +28,18 @@ func AllowedTeams() *AllowedTeamsApplyConfiguration {
 // If called multiple times, the Namespaces field is set to the value of the last call.
 func (b *AllowedTeamsApplyConfiguration) WithNamespaces(value *AllowedNamespacesApplyConfiguration) *AllowedTeamsApplyConfiguration {
 	b.Namespaces = value
+	return b
+}
+
+// WithAdopt adds the given value to the Adopt field in the declarative configuration
+// and returns the receiver, so that objects can be build by chaining "With" function invocations.
+// If called multiple times, values provided by each call will be appended to the Adopt field.
+func (b *AllowedTeamsApplyConfiguration) WithAdopt(values ...*AdoptionLeaveApplyConfiguration) *AllowedTeamsApplyConfiguration {
+	for i := range values {
+		if values[i] == nil {
+			panic("nil value passed to WithAdopt")
+		}
+		b.Adopt = append(b.Adopt, *values[i])
+	}
 	return b
 }

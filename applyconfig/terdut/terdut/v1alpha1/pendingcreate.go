@@ -2,23 +2,41 @@
 
 package v1alpha1
 
+import (
+	types "k8s.io/apimachinery/pkg/types"
+)
+
 // PendingCreateApplyConfiguration represents a declarative configuration of the PendingCreate type for use
 // with apply.
 //
 // PendingCreate is the intent to create one object on the server.
 type PendingCreateApplyConfiguration struct {
+	// ownerUID is the UID of the resource that wrote this intent. One under
+	// another UID was copied or restored and counts for nothing.
+	OwnerUID *types.UID `json:"ownerUID,omitempty"`
 	// name that the create call carries. It is never computed again.
 	Name *string `json:"name,omitempty"`
 	// id of the object once the server has answered.
 	ID *int64 `json:"id,omitempty"`
 	// replaces is the ID of the object that the new one takes the place of.
 	Replaces *int64 `json:"replaces,omitempty"`
+	// rotate is the value of the annotation terdut.ryuvia.com/rotate that the
+	// creation answers; only alert sources have it.
+	Rotate *string `json:"rotate,omitempty"`
 }
 
 // PendingCreateApplyConfiguration constructs a declarative configuration of the PendingCreate type for use with
 // apply.
 func PendingCreate() *PendingCreateApplyConfiguration {
 	return &PendingCreateApplyConfiguration{}
+}
+
+// WithOwnerUID sets the OwnerUID field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the OwnerUID field is set to the value of the last call.
+func (b *PendingCreateApplyConfiguration) WithOwnerUID(value types.UID) *PendingCreateApplyConfiguration {
+	b.OwnerUID = &value
+	return b
 }
 
 // WithName sets the Name field in the declarative configuration to the given value
@@ -42,5 +60,13 @@ func (b *PendingCreateApplyConfiguration) WithID(value int64) *PendingCreateAppl
 // If called multiple times, the Replaces field is set to the value of the last call.
 func (b *PendingCreateApplyConfiguration) WithReplaces(value int64) *PendingCreateApplyConfiguration {
 	b.Replaces = &value
+	return b
+}
+
+// WithRotate sets the Rotate field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Rotate field is set to the value of the last call.
+func (b *PendingCreateApplyConfiguration) WithRotate(value string) *PendingCreateApplyConfiguration {
+	b.Rotate = &value
 	return b
 }

@@ -26,6 +26,12 @@ type RemoteIdentityApplyConfiguration struct {
 	// createdAt is the object's created_at as the server gave it (RFC 3339).
 	// Empty where the server gives none.
 	CreatedAt *string `json:"createdAt,omitempty"`
+	// name is the object's name as the server gave it last; empty for an
+	// escalation policy, which has none.
+	Name *string `json:"name,omitempty"`
+	// askedName is the name that the spec asked for, where the server spells
+	// that differently. It is not asked for again.
+	AskedName *string `json:"askedName,omitempty"`
 	// ownerUID is the UID of the resource that wrote this record. A record
 	// under another UID was copied or restored and is only a hint.
 	OwnerUID *types.UID `json:"ownerUID,omitempty"`
@@ -84,6 +90,22 @@ func (b *RemoteIdentityApplyConfiguration) WithID(value int64) *RemoteIdentityAp
 // If called multiple times, the CreatedAt field is set to the value of the last call.
 func (b *RemoteIdentityApplyConfiguration) WithCreatedAt(value string) *RemoteIdentityApplyConfiguration {
 	b.CreatedAt = &value
+	return b
+}
+
+// WithName sets the Name field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Name field is set to the value of the last call.
+func (b *RemoteIdentityApplyConfiguration) WithName(value string) *RemoteIdentityApplyConfiguration {
+	b.Name = &value
+	return b
+}
+
+// WithAskedName sets the AskedName field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the AskedName field is set to the value of the last call.
+func (b *RemoteIdentityApplyConfiguration) WithAskedName(value string) *RemoteIdentityApplyConfiguration {
+	b.AskedName = &value
 	return b
 }
 

@@ -18,9 +18,10 @@ import (
 // sent to. Its URL and key are given out once, by the server, and stand in a
 // Secret that this resource owns.
 //
-// A change of kind, or the loss of that Secret, makes a new integration with a
-// new key: whatever sends to the old URL stops working until it has read the
-// Secret again.
+// A change of kind, the loss of that Secret, or the annotation
+// terdut.ryuvia.com/rotate makes a new integration with a new key. The old one
+// works until rotationGrace is over: until then, whatever sends to its URL must
+// have read the Secret again.
 type TerdutAlertSourceApplyConfiguration struct {
 	v1.TypeMetaApplyConfiguration    `json:""`
 	*v1.ObjectMetaApplyConfiguration `json:"metadata,omitempty"`

@@ -22,6 +22,21 @@ type TerdutAlertSourceSpecApplyConfiguration struct {
 	// TerdutAlertSource is deleted: Delete (default) deletes it and its webhook
 	// Secret, Orphan leaves both, the Secret without an owner.
 	DeletionPolicy *terdutv1alpha1.DeletionPolicy `json:"deletionPolicy,omitempty"`
+	// webhookSecretName is the Secret that url, key and internalURL of the
+	// webhook are written to; <name of this resource>-terdut-webhook when empty.
+	// A change moves them there, with the key that they have. A Secret that
+	// this resource does not control is never written.
+	WebhookSecretName *string `json:"webhookSecretName,omitempty"`
+	// existingKeySecretRef is a Secret with the url and the key of an
+	// integration of this name that exists already. The server tells a key
+	// once, so without it that integration is not taken over. It is read only
+	// then, and may be taken away afterwards.
+	ExistingKeySecretRef *LocalRefApplyConfiguration `json:"existingKeySecretRef,omitempty"`
+	// rotationGrace is how long an integration goes on working after a new one
+	// has taken its place; 1h when not set. 0s deletes it at once, as after a
+	// leak. Its end is recorded when that happens: a later change counts for
+	// the next time.
+	RotationGrace *terdutv1alpha1.Grace `json:"rotationGrace,omitempty"`
 }
 
 // TerdutAlertSourceSpecApplyConfiguration constructs a declarative configuration of the TerdutAlertSourceSpec type for use with
@@ -59,5 +74,29 @@ func (b *TerdutAlertSourceSpecApplyConfiguration) WithName(value string) *Terdut
 // If called multiple times, the DeletionPolicy field is set to the value of the last call.
 func (b *TerdutAlertSourceSpecApplyConfiguration) WithDeletionPolicy(value terdutv1alpha1.DeletionPolicy) *TerdutAlertSourceSpecApplyConfiguration {
 	b.DeletionPolicy = &value
+	return b
+}
+
+// WithWebhookSecretName sets the WebhookSecretName field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the WebhookSecretName field is set to the value of the last call.
+func (b *TerdutAlertSourceSpecApplyConfiguration) WithWebhookSecretName(value string) *TerdutAlertSourceSpecApplyConfiguration {
+	b.WebhookSecretName = &value
+	return b
+}
+
+// WithExistingKeySecretRef sets the ExistingKeySecretRef field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the ExistingKeySecretRef field is set to the value of the last call.
+func (b *TerdutAlertSourceSpecApplyConfiguration) WithExistingKeySecretRef(value *LocalRefApplyConfiguration) *TerdutAlertSourceSpecApplyConfiguration {
+	b.ExistingKeySecretRef = value
+	return b
+}
+
+// WithRotationGrace sets the RotationGrace field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the RotationGrace field is set to the value of the last call.
+func (b *TerdutAlertSourceSpecApplyConfiguration) WithRotationGrace(value terdutv1alpha1.Grace) *TerdutAlertSourceSpecApplyConfiguration {
+	b.RotationGrace = &value
 	return b
 }

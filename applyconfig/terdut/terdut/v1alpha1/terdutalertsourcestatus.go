@@ -16,6 +16,9 @@ type TerdutAlertSourceStatusApplyConfiguration struct {
 	IntegrationID *int64 `json:"integrationID,omitempty"`
 	// webhookURLSecretRef is the Secret that holds url, key and internalURL.
 	WebhookURLSecretRef *LocalRefApplyConfiguration `json:"webhookURLSecretRef,omitempty"`
+	// rotated is the value of the annotation terdut.ryuvia.com/rotate that was
+	// last acted on, cut to 256 characters.
+	Rotated *string `json:"rotated,omitempty"`
 }
 
 // TerdutAlertSourceStatusApplyConfiguration constructs a declarative configuration of the TerdutAlertSourceStatus type for use with
@@ -87,5 +90,13 @@ func (b *TerdutAlertSourceStatusApplyConfiguration) WithIntegrationID(value int6
 // If called multiple times, the WebhookURLSecretRef field is set to the value of the last call.
 func (b *TerdutAlertSourceStatusApplyConfiguration) WithWebhookURLSecretRef(value *LocalRefApplyConfiguration) *TerdutAlertSourceStatusApplyConfiguration {
 	b.WebhookURLSecretRef = value
+	return b
+}
+
+// WithRotated sets the Rotated field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Rotated field is set to the value of the last call.
+func (b *TerdutAlertSourceStatusApplyConfiguration) WithRotated(value string) *TerdutAlertSourceStatusApplyConfiguration {
+	b.Rotated = &value
 	return b
 }

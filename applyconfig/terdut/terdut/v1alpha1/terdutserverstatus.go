@@ -14,7 +14,8 @@ type TerdutServerStatusApplyConfiguration struct {
 	// conditions are Ready, DatabaseReady, Available and Bootstrapped, and
 	// RouteReady with a gatewayListener. All others (Degraded, Reconciling,
 	// Stalled, Ceded, Contested, CredentialsExposed, MirrorsIncomplete,
-	// NamespaceNotWatched) are present only when true.
+	// NamespaceNotWatched, AdoptionRequested, DuplicateClaim) are present only
+	// when true.
 	Conditions []v1.ConditionApplyConfiguration `json:"conditions,omitempty"`
 	// observedGeneration is the last generation that was applied; -1 until the
 	// first one was.

@@ -19,6 +19,12 @@ type TerdutTeamSpecApplyConfiguration struct {
 	// oidc maps groups of the identity provider to the team. A group that is
 	// not given here is none, on the server too.
 	OIDC *TeamOIDCApplyConfiguration `json:"oidc,omitempty"`
+	// adoptionPolicy says whether a team of this name that is on the server
+	// already and that no TerdutTeam holds is taken over. Auto (default) does
+	// so in the server's own namespace, and elsewhere with the leave of the
+	// server's owner (allowedTeams.adopt); Never refuses always. A team that
+	// this TerdutTeam holds is not affected.
+	AdoptionPolicy *terdutv1alpha1.AdoptionPolicy `json:"adoptionPolicy,omitempty"`
 	// deletionPolicy is what becomes of the team on the server when this
 	// TerdutTeam is deleted: Delete (default) deletes it with everything on it,
 	// Orphan leaves it. The team's own key is revoked in both cases.
@@ -52,6 +58,14 @@ func (b *TerdutTeamSpecApplyConfiguration) WithDisplayName(value string) *Terdut
 // If called multiple times, the OIDC field is set to the value of the last call.
 func (b *TerdutTeamSpecApplyConfiguration) WithOIDC(value *TeamOIDCApplyConfiguration) *TerdutTeamSpecApplyConfiguration {
 	b.OIDC = value
+	return b
+}
+
+// WithAdoptionPolicy sets the AdoptionPolicy field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the AdoptionPolicy field is set to the value of the last call.
+func (b *TerdutTeamSpecApplyConfiguration) WithAdoptionPolicy(value terdutv1alpha1.AdoptionPolicy) *TerdutTeamSpecApplyConfiguration {
+	b.AdoptionPolicy = &value
 	return b
 }
 

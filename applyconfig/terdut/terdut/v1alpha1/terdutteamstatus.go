@@ -15,6 +15,10 @@ type TerdutTeamStatusApplyConfiguration struct {
 	// teamID is the server-side ID of the team. What attaches to the team
 	// waits for it.
 	TeamID *int64 `json:"teamID,omitempty"`
+	// adoptable is the team on the server that has the wanted name, that nobody
+	// holds, and that this TerdutTeam takes over as soon as the server's owner
+	// gives leave.
+	Adoptable *AdoptableTeamApplyConfiguration `json:"adoptable,omitempty"`
 	// credentials is what the operator remembers of the team's own key, without
 	// the key.
 	Credentials *TeamCredentialsApplyConfiguration `json:"credentials,omitempty"`
@@ -81,6 +85,14 @@ func (b *TerdutTeamStatusApplyConfiguration) WithRetiring(values ...*RetiringObj
 // If called multiple times, the TeamID field is set to the value of the last call.
 func (b *TerdutTeamStatusApplyConfiguration) WithTeamID(value int64) *TerdutTeamStatusApplyConfiguration {
 	b.TeamID = &value
+	return b
+}
+
+// WithAdoptable sets the Adoptable field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Adoptable field is set to the value of the last call.
+func (b *TerdutTeamStatusApplyConfiguration) WithAdoptable(value *AdoptableTeamApplyConfiguration) *TerdutTeamStatusApplyConfiguration {
+	b.Adoptable = value
 	return b
 }
 

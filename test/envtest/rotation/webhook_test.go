@@ -1,0 +1,71 @@
+package rotation_test
+
+import (
+	"context"
+	"net/http"
+	"strconv"
+	"strings"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	v1alpha1 "git.ryuvia.com/niklas/terdut-operator/api/terdut/v1alpha1"
+)
+
+func itoa(n int64) string { return strconv.FormatInt(n, 10) }
+
+// secret is a Secret of a namespace; an empty one where it does not exist.
+func secret(ctx context.Context, namespace, name string) *corev1.Secret {
+	GinkgoHelper()
+	s := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
+	if err := read(ctx, s); err != nil {
+		Expect(apierrors.IsNotFound(err)).To(BeTrue())
+		return &corev1.Secret{}
+	}
+	return s
+}
+
+// webhook is the Secret that the spec of a source asks for.
+func webhook(ctx context.Context, s *v1alpha1.TerdutAlertSource) *corev1.Secret {
+	GinkgoHelper()
+	return secret(ctx, s.Namespace, s.WebhookSecret())
+}
+
+func urlOf(s *corev1.Secret) string { return string(s.Data[v1alpha1.WebhookURLKey]) }
+func keyOf(s *corev1.Secret) string { return string(s.Data[v1alpha1.WebhookKeyKey]) }
+
+// accepts tells whether the server takes an alert at a webhook address.
+func accepts(address string) bool {
+	GinkgoHelper()
+	body := `{"version":"4","groupKey":"g","status":"firing","receiver":"r","groupLabels":{},"commonLabels":{},` +
+		`"commonAnnotations":{},"externalURL":"http://alertmanager","truncatedAlerts":0,"alerts":[]}`
+	req, err := http.NewRequest(http.MethodPost, address, strings.NewReader(body))
+	Expect(err).NotTo(HaveOccurred())
+	req.Header.Set("Content-Type", "application/json")
+	resp, err := env.Network.RoundTrip(req)
+	Expect(err).NotTo(HaveOccurred())
+	Expect(resp.Body.Close()).To(Succeed())
+	return resp.StatusCode < 300
+}
+
+// rotate asks for a new key.
+func rotate(ctx context.Context, s *v1alpha1.TerdutAlertSource, token string) {
+	GinkgoHelper()
+	change(ctx, s, func(s *v1alpha1.TerdutAlertSource) {
+		metav1.SetMetaDataAnnotation(&s.ObjectMeta, v1alpha1.AnnotationRotate, token)
+	})
+}
+
+// eventuallyRotated waits until a token is acknowledged and all is well.
+func eventuallyRotated(ctx context.Context, s *v1alpha1.TerdutAlertSource, token string) {
+	GinkgoHelper()
+	Eventually(func(g Gomega) {
+		g.Expect(read(ctx, s)).To(Succeed())
+		g.Expect(s.Status.Rotated).To(Equal(token))
+		g.Expect(s.Status.PendingCreate).To(BeNil())
+	}).Should(Succeed())
+	eventuallyReady(ctx, s)
+}
