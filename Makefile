@@ -10,7 +10,9 @@ LINT := go tool -modfile=hack/lint/go.mod golangci-lint-kube-api-linter
 
 # Suites that start a real API server. Everything else is unit tests.
 REAL := ./test/chart/... ./test/helm/... ./test/cel/... ./test/controlplane/... ./test/localnode/... ./test/envtest/... ./controllers/internal/apply/envtest/...
-REAL_DIRS := $(subst ./,,$(subst /...,,$(REAL)))
+# Suites on a whole node take root; they run by `make e2e`.
+NODE := ./test/node/...
+REAL_DIRS := $(subst ./,,$(subst /...,,$(REAL) $(NODE)))
 RESULTS := .test
 
 .PHONY: help
@@ -71,6 +73,10 @@ test: ## Run the unit tests under the race detector, then the suites on a real A
 demo: ## From nothing to five Ready objects, and what happens to them. KEEP=1 leaves it running.
 	@go run ./test/demo
 
+.PHONY: node
+node: ## Run a Kubernetes node from source until Ctrl-C, as root on Linux. test/node/README.md says what it needs.
+	@go run ./test/node/cmd/node up
+
 .PHONY: images
 images: ## Make the images of operator and reference server, as archives in .images/. VERSION= gives another tag.
 	go -C hack/images test ./...
@@ -78,6 +84,8 @@ images: ## Make the images of operator and reference server, as archives in .ima
 
 .PHONY: e2e
 e2e: ## Play the whole life of an installation on a real node. docs/e2e.md says what it needs.
+	go run ./test/node/cmd/node build
+	go test -count=1 -p=1 -timeout=30m $(NODE)
 	E2E=1 go test -count=1 -timeout=60m ./test/e2e -v -ginkgo.v
 
 .PHONY: figures

@@ -184,8 +184,12 @@ func readState(dir string) (state, error) {
 	if err != nil {
 		return left, fmt.Errorf("read state of the node: %w", err)
 	}
-	if json.Unmarshal(content, &left) != nil {
-		return state{}, nil
+	// Half of one: whoever wrote it had not got far.
+	if !json.Valid(content) {
+		return left, nil
+	}
+	if err = json.Unmarshal(content, &left); err != nil {
+		return left, fmt.Errorf("read state of the node: %w", err)
 	}
 	return left, nil
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net"
 	"os"
 	"os/exec"
@@ -31,7 +32,8 @@ type Options struct {
 	Dir string
 	// Port is the port on 127.0.0.1 by which this process makes the API server reachable. 0 means a free one.
 	Port int
-	// KeepLogs is a directory that gets a copy of all logs when the node stops. Empty means none.
+	// KeepLogs is a directory that gets a copy of all logs when the node stops. It is made; files in it with the same names
+	// are replaced. Empty means none.
 	KeepLogs string
 }
 
@@ -88,6 +90,10 @@ func (o Options) withDefaults() Options {
 	}
 	if o.Dir == "" {
 		o.Dir = filepath.Join(os.TempDir(), "terdut-node")
+	}
+	// In the node's namespaces the working directory is another one.
+	if absolute, err := filepath.Abs(o.Dir); err == nil {
+		o.Dir = absolute
 	}
 	return o
 }
@@ -168,10 +174,26 @@ func (n *Node) saveLogs() error {
 	if n.keepLogs == "" {
 		return nil
 	}
-	if err := os.RemoveAll(n.keepLogs); err != nil {
-		return fmt.Errorf("keep logs: %w", err)
-	}
-	if err := os.CopyFS(n.keepLogs, os.DirFS(filepath.Join(n.dir, "log"))); err != nil {
+	logs := filepath.Join(n.dir, "log")
+	err := filepath.WalkDir(logs, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || !entry.Type().IsRegular() {
+			return err
+		}
+		relative, err := filepath.Rel(logs, path)
+		if err != nil {
+			return err
+		}
+		target := filepath.Join(n.keepLogs, relative)
+		if err = os.MkdirAll(filepath.Dir(target), 0o755); err != nil {
+			return err
+		}
+		content, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		return os.WriteFile(target, content, 0o600)
+	})
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("keep logs: %w", err)
 	}
 	return nil

@@ -17,6 +17,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"git.ryuvia.com/niklas/terdut-operator/test/figures"
 	"git.ryuvia.com/niklas/terdut-operator/test/node"
 )
 
@@ -98,10 +99,16 @@ var _ = Describe("a node", Ordered, func() {
 
 	It("leaves nothing behind", func(ctx SpecContext) {
 		made := spaceOf(dir)
+		begin := time.Now()
 		Expect(cube.Stop(ctx)).To(Succeed())
+		Expect(figures.Value("node", "stop", time.Since(begin).Round(100*time.Millisecond).Seconds(), "s")).To(Succeed())
 		Eventually(made.remains).WithTimeout(patience).Should(BeEmpty())
 		Expect(lookAround()).To(Equal(before))
+		for _, cgroup := range append(made.cgroups, killed.cgroups...) {
+			Expect(cgroup).NotTo(BeADirectory())
+		}
 		Expect(dir).NotTo(BeADirectory())
+		Expect(filepath.Join(logs, "kubelet.log")).To(BeAnExistingFile(), "logs are kept where it was asked for")
 		Expect(cube.Stop(ctx)).To(Succeed(), "once more does no harm")
 		Expect(node.Clear(ctx, node.Options{Dir: dir})).To(Succeed(), "there is nothing to clear")
 	})
