@@ -94,11 +94,8 @@ func (w *world) buildPrevious(ctx context.Context, options images.Options) (prev
 		output, err := exec.CommandContext(ctx, "git", append([]string{"-C", w.root}, args...)...).CombinedOutput()
 		return strings.TrimSpace(string(output)), err
 	}
-	commit, err := git("rev-parse", "--short", "HEAD~1")
-	if err == nil {
-		_, err = git("cat-file", "-e", "HEAD~1:charts/terdut-operator/Chart.yaml")
-	}
-	if err != nil {
+	commit, unknown := git("rev-parse", "--short", "HEAD~1")
+	if _, missing := git("cat-file", "-e", "HEAD~1:charts/terdut-operator/Chart.yaml"); unknown != nil || missing != nil {
 		return previous{what: "there is no previous commit with a chart here: the current chart, with another value"}, nil
 	}
 	archive := filepath.Join(dir, "source.tar")

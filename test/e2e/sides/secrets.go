@@ -29,11 +29,11 @@ func (c Cluster) webhooks(ctx context.Context, team *v1alpha1.TerdutTeam, all re
 		}
 		for _, name := range []string{v1alpha1.WebhookURLKey, v1alpha1.WebhookKeyKey, v1alpha1.WebhookInternalURLKey} {
 			if len(secret.Data[name]) == 0 {
-				failed = errors.Join(failed, fmt.Errorf("Secret %s has no %s", secret.Name, name))
+				failed = errors.Join(failed, fmt.Errorf("the Secret %s has no %s", secret.Name, name))
 			}
 		}
 		if id := secret.Annotations[v1alpha1.AnnotationIntegrationID]; id != strconv.FormatInt(source.Status.IntegrationID, 10) {
-			failed = errors.Join(failed, fmt.Errorf("Secret %s is for integration %s, want %d", secret.Name, id, source.Status.IntegrationID))
+			failed = errors.Join(failed, fmt.Errorf("the Secret %s is for integration %s, want %d", secret.Name, id, source.Status.IntegrationID))
 		}
 	}
 	return failed

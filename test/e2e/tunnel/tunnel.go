@@ -107,7 +107,7 @@ func targetPort(service *corev1.Service, pod *corev1.Pod, port string) (int32, e
 		}
 		return 0, fmt.Errorf("pod %s has no port named %q", pod.Name, p.TargetPort.StrVal)
 	}
-	return 0, fmt.Errorf("Service %s has no port %s", service.Name, port)
+	return 0, fmt.Errorf("the Service %s has no port %s", service.Name, port)
 }
 
 // DialPod connects to a port of one pod. ctx bounds the dialling as far as the library lets it, not the connection.
