@@ -135,7 +135,8 @@ func (w *world) kubectl(ctx context.Context, args ...string) (string, error) {
 
 // kubectlWith gives kubectl something to read.
 func (w *world) kubectlWith(ctx context.Context, stdin string, args ...string) (string, error) {
-	cmd := exec.CommandContext(ctx, w.cluster.Kubectl(), append([]string{"--kubeconfig", w.cluster.Kubeconfig()}, args...)...)
+	flags := []string{"--kubeconfig", w.cluster.Kubeconfig(), "--cache-dir", filepath.Join(w.dir, "kubectl-cache")}
+	cmd := exec.CommandContext(ctx, w.cluster.Kubectl(), append(flags, args...)...)
 	cmd.Dir, cmd.Stdin = w.root, strings.NewReader(stdin)
 	var complaint strings.Builder
 	cmd.Stderr = &complaint

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -57,7 +58,11 @@ func (c Cluster) read(ctx context.Context) (resources, error) {
 		sources  v1alpha1.TerdutAlertSourceList
 	)
 	for _, list := range []client.ObjectList{&servers, &teams, &rules, &switches, &sources} {
-		if err := c.Kube.List(ctx, list); err != nil {
+		err := c.Kube.List(ctx, list)
+		if meta.IsNoMatchError(err) || apierrors.IsNotFound(err) {
+			continue // without a definition there are none
+		}
+		if err != nil {
 			return resources{}, fmt.Errorf("list custom resources: %w", err)
 		}
 	}
