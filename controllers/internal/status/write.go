@@ -27,9 +27,17 @@ func Into[C any](from any) (*C, error) {
 // Apply writes a whole status. The configuration carries the UID and the
 // resourceVersion of the object that it was computed from, so that an object
 // which has changed meanwhile is refused with a 409, which means only: read
-// again, compute again. The answer is left in config.
+// again, compute again. What others have put beside it is taken away. The answer
+// is left in config.
 func Apply(ctx context.Context, c client.Client, owner string, config runtime.ApplyConfiguration) error {
-	return c.Status().Apply(ctx, config, client.FieldOwner(owner), client.ForceOwnership)
+	want, err := decode(config)
+	if err != nil {
+		return err
+	}
+	if err := c.Status().Apply(ctx, config, client.FieldOwner(owner), client.ForceOwnership); err != nil {
+		return err
+	}
+	return removeSurplus(ctx, c, owner, want, config)
 }
 
 // ResourceVersion is the one that the answer of Apply has left in config. The
