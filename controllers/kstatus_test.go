@@ -239,25 +239,17 @@ func declared(t *testing.T) []reading {
 		known[reason] = true
 	}
 	var ofCall map[string][]string
-	stalled := map[string]bool{}
-	type declaration struct{ condition, on, comment string }
+	var stalled []string
+	type declaration struct{ condition, comment string }
 	var all []declaration
 	each(t, func(name, value, comment string) {
 		switch {
 		case name == "" && ofCall == nil:
 			ofCall = sections(comment, known, nil)
 		case name == "ConditionStalled":
-			for _, reason := range sections(comment, known, nil)["True"] {
-				stalled[reason] = true
-			}
-		case strings.HasPrefix(name, "Condition") && name != "ConditionReady" && name != "ConditionReconciling" && name != "ConditionDegraded":
-			on := "TerdutServer"
-			if strings.Contains(comment, "(what lives on a server)") {
-				on = "what lives on it"
-			} else if strings.Contains(comment, "(TerdutTeam,") {
-				on = "TerdutTeam"
-			}
-			all = append(all, declaration{value, on, comment})
+			stalled = sections(comment, known, nil)["True"]
+		case strings.HasPrefix(name, "Condition") && !computed[name]:
+			all = append(all, declaration{value, comment})
 		}
 	})
 	var out []reading
@@ -265,7 +257,8 @@ func declared(t *testing.T) []reading {
 		by := sections(d.comment, known, ofCall)
 		for _, s := range []metav1.ConditionStatus{metav1.ConditionTrue, metav1.ConditionFalse, metav1.ConditionUnknown} {
 			for _, reason := range by[string(s)] {
-				out = append(out, reading{d.on, d.condition, reason, s, s == metav1.ConditionFalse && stalled[reason]})
+				waits := s == metav1.ConditionFalse && slices.Contains(stalled, reason)
+				out = append(out, reading{declaredOn(d.comment), d.condition, reason, s, waits})
 			}
 		}
 	}
@@ -273,6 +266,21 @@ func declared(t *testing.T) []reading {
 		t.Fatalf("only %d states are declared: did the form of the comments change?", len(out))
 	}
 	return out
+}
+
+// computed are conditions that follow from others, or from a deletion.
+var computed = map[string]bool{"ConditionReady": true, "ConditionReconciling": true, "ConditionDegraded": true}
+
+// declaredOn is the kind that a comment names.
+func declaredOn(comment string) string {
+	switch {
+	case strings.Contains(comment, "(what lives on a server)"):
+		return "what lives on it"
+	case strings.Contains(comment, "(TerdutTeam,"):
+		return "TerdutTeam"
+	default:
+		return "TerdutServer"
+	}
 }
 
 // sections are the reasons of a comment, by status.
