@@ -19,11 +19,11 @@ import (
 // seedVariable repeats the order of kills of an earlier run.
 const seedVariable = "E2E_SEED"
 
-// The pause between two kills. A killed leader's lease runs for 15 seconds more: with shorter pauses nobody would ever
-// work.
+// The pause between two kills. The lease of a leader that crashed runs for 15 seconds more: with a longest pause below that
+// nobody might ever work.
 const (
-	shortestPause = 20 * time.Second
-	longestPause  = 60 * time.Second
+	shortestPause = 10 * time.Second
+	longestPause  = 35 * time.Second
 )
 
 // operatorPods are the pods of the operator, however it was installed.
