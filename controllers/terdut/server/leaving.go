@@ -28,20 +28,28 @@ func (r *Reconciler) leaving(ctx context.Context, server *v1alpha1.TerdutServer)
 			return nil, fmt.Errorf("list what is being deleted on TerdutServer %s: %w", client.ObjectKeyFromObject(server), err)
 		}
 	}
-	var names []string
-	add := func(kind string, o client.Object, s *v1alpha1.RemoteStatus) {
-		if leaves(server, o, s.Remote) {
-			names = append(names, kind+" "+client.ObjectKeyFromObject(o).String())
-		}
-	}
+	on := map[client.Object]*v1alpha1.RemoteIdentity{}
 	for i := range rules.Items {
-		add("TerdutEscalationRule", &rules.Items[i], &rules.Items[i].Status.RemoteStatus)
+		on[&rules.Items[i]] = rules.Items[i].Status.Remote
 	}
 	for i := range switches.Items {
-		add("TerdutDeadmanSwitch", &switches.Items[i], &switches.Items[i].Status.RemoteStatus)
+		on[&switches.Items[i]] = switches.Items[i].Status.Remote
 	}
 	for i := range sources.Items {
-		add("TerdutAlertSource", &sources.Items[i], &sources.Items[i].Status.RemoteStatus)
+		on[&sources.Items[i]] = sources.Items[i].Status.Remote
+	}
+	var names []string
+	for o, record := range on {
+		if !needs(server, o, record) {
+			continue
+		}
+		leaves, err := r.leaves(ctx, o)
+		if err != nil {
+			return nil, err
+		}
+		if leaves {
+			names = append(names, fmt.Sprintf("%s %s", kindOf(o), client.ObjectKeyFromObject(o)))
+		}
 	}
 	if len(names) == 0 {
 		return nil, nil
@@ -52,9 +60,29 @@ func (r *Reconciler) leaving(ctx context.Context, server *v1alpha1.TerdutServer)
 	return waits, nil
 }
 
-// leaves tells whether an object is being deleted and has something on a server
-// that its own controller has not cleaned up yet.
-func leaves(server *v1alpha1.TerdutServer, o client.Object, record *v1alpha1.RemoteIdentity) bool {
-	return o.GetDeletionTimestamp() != nil && controllerutil.ContainsFinalizer(o, v1alpha1.Finalizer) &&
-		record != nil && record.ServerUID == server.UID && record.OwnerUID == o.GetUID()
+// needs tells whether an object has something on a server that its own
+// controller would have to clean up.
+func needs(server *v1alpha1.TerdutServer, o client.Object, record *v1alpha1.RemoteIdentity) bool {
+	return record != nil && record.ServerUID == server.UID && record.OwnerUID == o.GetUID() &&
+		controllerutil.ContainsFinalizer(o, v1alpha1.Finalizer)
+}
+
+// leaves tells whether an object is being deleted, or is about to be with its
+// namespace, which deletes one kind after the other.
+func (r *Reconciler) leaves(ctx context.Context, o client.Object) (bool, error) {
+	if o.GetDeletionTimestamp() != nil {
+		return true, nil
+	}
+	return r.terminating(ctx, o.GetNamespace())
+}
+
+func kindOf(o client.Object) string {
+	switch o.(type) {
+	case *v1alpha1.TerdutEscalationRule:
+		return "TerdutEscalationRule"
+	case *v1alpha1.TerdutDeadmanSwitch:
+		return "TerdutDeadmanSwitch"
+	default:
+		return "TerdutAlertSource"
+	}
 }
