@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -92,6 +93,25 @@ var _ = Describe("a node", Ordered, func() {
 		Expect(other).NotTo(BeADirectory())
 	})
 
+	It("leaves nothing when its start is interrupted", func(ctx SpecContext) {
+		interrupted, interrupt := context.WithCancel(ctx)
+		defer interrupt()
+		other := filepath.Join(GinkgoT().TempDir(), "other")
+		var made space
+		log := writer(func(line string) {
+			if strings.Contains(line, "starting kubelet") && interrupted.Err() == nil {
+				made.names = namespacesOf(initOf(other))
+				interrupt()
+			}
+		})
+		_, err := node.Start(interrupted, node.Options{Log: log, Dir: other})
+		Expect(err).To(MatchError("start kubelet: context canceled"))
+		Expect(made.names).NotTo(BeEmpty())
+		Eventually(made.remains).WithTimeout(patience).Should(BeEmpty())
+		Expect(other).NotTo(BeADirectory())
+		Expect(lookAround()).To(Equal(before))
+	})
+
 	It("says which image cannot be loaded", func(ctx SpecContext) {
 		Expect(cube.LoadImage(ctx, "/does/not/exist.tar")).To(MatchError(ContainSubstring("load image /does/not/exist.tar: ")))
 		Expect(cube.LoadImage(ctx, "node_test.go")).To(MatchError(MatchRegexp(`^load image node_test.go: [^\n]+$`)))
@@ -101,7 +121,7 @@ var _ = Describe("a node", Ordered, func() {
 		made := spaceOf(dir)
 		begin := time.Now()
 		Expect(cube.Stop(ctx)).To(Succeed())
-		Expect(figures.Value("node", "stop", time.Since(begin).Round(100*time.Millisecond).Seconds(), "s")).To(Succeed())
+		Expect(figures.Value("node", "node-stop", time.Since(begin).Round(100*time.Millisecond).Seconds(), "s")).To(Succeed())
 		Eventually(made.remains).WithTimeout(patience).Should(BeEmpty())
 		Expect(lookAround()).To(Equal(before))
 		for _, cgroup := range append(made.cgroups, killed.cgroups...) {
@@ -113,6 +133,14 @@ var _ = Describe("a node", Ordered, func() {
 		Expect(node.Clear(ctx, node.Options{Dir: dir})).To(Succeed(), "there is nothing to clear")
 	})
 })
+
+// writer lets a function read what is written.
+type writer func(string)
+
+func (w writer) Write(content []byte) (int, error) {
+	w(string(content))
+	return len(content), nil
+}
 
 // available is the number of pods of the workload that are available.
 func available(ctx context.Context) (int32, error) {

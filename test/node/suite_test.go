@@ -57,7 +57,7 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 	cube, err = node.Start(ctx, node.Options{Log: &log, Dir: dir, KeepLogs: logs})
 	Expect(err).NotTo(HaveOccurred())
 	DeferCleanup(func(ctx SpecContext) { Expect(cube.Stop(ctx)).To(Succeed()) })
-	Expect(figures.Value("node", "start", time.Since(begin).Round(100*time.Millisecond).Seconds(), "s")).To(Succeed())
+	Expect(figures.Value("node", "node-start", time.Since(begin).Round(100*time.Millisecond).Seconds(), "s")).To(Succeed())
 	GinkgoWriter.Print(log.String())
 	Expect(log.String()).To(ContainSubstring("clearing what a killed run left in " + dir))
 	admin = kubernetes.NewForConfigOrDie(cube.Config())

@@ -45,12 +45,8 @@ type space struct {
 // spaceOf looks at the node in dir.
 func spaceOf(dir string) space {
 	GinkgoHelper()
-	content, err := os.ReadFile(filepath.Join(dir, "state.json"))
-	Expect(err).NotTo(HaveOccurred())
-	var state struct{ Init struct{ PID int } }
-	Expect(json.Unmarshal(content, &state)).To(Succeed())
 	own := namespacesOf("/proc/self")
-	made := space{names: namespacesOf(filepath.Join("/proc", strconv.Itoa(state.Init.PID)))}
+	made := space{names: namespacesOf(initOf(dir))}
 	Expect(made.names).NotTo(ContainElement(BeElementOf(own)), "it shares none with this process")
 	// Pods have namespaces of their own within those of the node: their processes are found as children.
 	for known := 0; known < len(made.names); {
@@ -99,6 +95,16 @@ func childrenOf(parents []string) []string {
 		}
 	}
 	return children
+}
+
+// initOf is the first process in the namespaces of the node in dir.
+func initOf(dir string) string {
+	GinkgoHelper()
+	content, err := os.ReadFile(filepath.Join(dir, "state.json"))
+	Expect(err).NotTo(HaveOccurred())
+	var state struct{ Init struct{ PID int } }
+	Expect(json.Unmarshal(content, &state)).To(Succeed())
+	return filepath.Join("/proc", strconv.Itoa(state.Init.PID))
 }
 
 // cgroupsOf are the directories of the cgroups of pods that a process is in. Other nodes of the machine have theirs beside

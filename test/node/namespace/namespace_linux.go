@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	_ "embed"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -89,16 +90,31 @@ func (n *Namespace) Command(ctx context.Context, name string, args ...string) *e
 // it may be used from everywhere afterwards.
 func (n *Namespace) inside(do func() error) error {
 	done := make(chan error, 1)
-	go func() {
-		// Never unlocked: the thread ends with the goroutine and nobody else gets it.
-		runtime.LockOSThread()
-		if err := unix.Setns(int(n.network.Fd()), unix.CLONE_NEWNET); err != nil {
-			done <- fmt.Errorf("enter network namespace: %w", err)
-			return
-		}
-		done <- do()
-	}()
+	go func() { done <- n.visit(do) }()
 	return <-done
+}
+
+// visit takes its thread into the network namespace and back. Where there is no way back the thread stays locked, so that it
+// ends with the goroutine and nobody else gets it; that is no way for all visits, because the process's first thread never
+// ends, and would hold the namespace.
+func (n *Namespace) visit(do func() error) error {
+	runtime.LockOSThread()
+	home, err := os.Open("/proc/thread-self/ns/net")
+	if err != nil {
+		runtime.UnlockOSThread()
+		return fmt.Errorf("find the way out of a network namespace: %w", err)
+	}
+	defer func() { _ = home.Close() }()
+	if err = unix.Setns(int(n.network.Fd()), unix.CLONE_NEWNET); err != nil {
+		runtime.UnlockOSThread()
+		return fmt.Errorf("enter network namespace: %w", err)
+	}
+	err = do()
+	if back := unix.Setns(int(home.Fd()), unix.CLONE_NEWNET); back != nil {
+		return errors.Join(err, fmt.Errorf("leave network namespace: %w", back))
+	}
+	runtime.UnlockOSThread()
+	return err
 }
 
 // PID is the process ID of the first process, as the caller's namespace knows it.

@@ -2,11 +2,13 @@ package namespace_test
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	. "github.com/onsi/gomega"
@@ -76,6 +78,35 @@ func TestSocketsCrossTheBorder(t *testing.T) {
 	connection, err := n.DialContext(t.Context(), "tcp", listener.Addr().String())
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(io.ReadAll(connection)).To(Equal([]byte("hello")))
+}
+
+// A thread that stayed would keep the namespace, and show it to whoever asks where this process is.
+func TestNoThreadStaysInTheNamespace(t *testing.T) {
+	g := NewWithT(t)
+	n, err := start(t, layout(t))
+	g.Expect(err).NotTo(HaveOccurred())
+	var visits sync.WaitGroup
+	for range 100 {
+		visits.Go(func() {
+			if listener, listenErr := n.Listen(t.Context(), "tcp", "192.0.2.1:0"); listenErr == nil {
+				_ = listener.Close()
+			}
+		})
+	}
+	visits.Wait()
+	home, err := os.Readlink("/proc/thread-self/ns/net")
+	g.Expect(err).NotTo(HaveOccurred())
+	node, err := os.Readlink(fmt.Sprintf("/proc/%d/ns/net", n.PID()))
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(home).NotTo(Equal(node))
+	threads, err := filepath.Glob("/proc/self/task/*/ns/net")
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(threads).NotTo(BeEmpty())
+	for _, thread := range threads {
+		if where, readErr := os.Readlink(thread); readErr == nil {
+			g.Expect(where).To(Equal(home))
+		}
+	}
 }
 
 func TestErrorsSayWhatIsWrong(t *testing.T) {
