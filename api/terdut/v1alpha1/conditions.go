@@ -1,6 +1,6 @@
 package v1alpha1
 
-// Condition types. Each is positive: True is good, save the last ten, which
+// Condition types. Each is positive: True is good, save the last eleven, which
 // are present only while they are True.
 //
 // The lists name every reason that a condition may have. "Those of a call" are
@@ -134,6 +134,12 @@ const (
 	//	         ReferencesResolved and Synced, and after half an hour
 	//	         DeletionStuck (what lives on a server)
 	ConditionDegraded = "Degraded"
+	// ConditionPaused: an annotation keeps the operator from changing anything.
+	// All other conditions are as they were, but that Ready of a generation which
+	// was not applied is Unknown, for this reason.
+	//
+	//	True:    Paused
+	ConditionPaused = "Paused"
 	// ConditionReconciling: the operator is at work on a generation.
 	//
 	//	True:    Progressing
@@ -238,6 +244,8 @@ const (
 	ReasonNamespaceNotWatched = "NamespaceNotWatched"
 	// ReasonAdoptionRequested: a team that nobody holds is wanted.
 	ReasonAdoptionRequested = "AdoptionRequested"
+
+	ReasonPaused = "Paused"
 
 	// ReasonDeletionStuck: a deletion has not finished for half an hour.
 	ReasonDeletionStuck = "DeletionStuck"

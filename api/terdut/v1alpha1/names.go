@@ -34,6 +34,14 @@ const (
 	// TerdutServer it counts for every resource recorded on it that is being
 	// deleted, and lets the TerdutServer go although teams live on it.
 	AnnotationForceOrphan = "terdut.ryuvia.com/force-orphan"
+	// AnnotationPaused with the value "true" keeps the operator from changing
+	// anything for a resource, here and on the server, until it is taken away or
+	// the resource is deleted.
+	AnnotationPaused = "terdut.ryuvia.com/paused"
+	// AnnotationReconcile asks for a pass at once that believes no snapshot, once
+	// for each value; the last one is acknowledged in status.reconciled.
+	AnnotationReconcile = "terdut.ryuvia.com/reconcile"
+
 	// AnnotationIntegrationID stands on a webhook Secret and says whose key it
 	// holds: the server-side ID of the integration.
 	AnnotationIntegrationID = "terdut.ryuvia.com/integration-id"

@@ -73,6 +73,11 @@ type RemoteStatus struct {
 	// +optional
 	// +kubebuilder:default=-1
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
+	// reconciled is the value of the annotation terdut.ryuvia.com/reconcile for
+	// which everything was last looked at anew, cut to 256 characters.
+	// +optional
+	// +kubebuilder:validation:MaxLength=256
+	Reconciled string `json:"reconciled,omitempty"`
 	// remote is the object on the server that this resource holds.
 	// +optional
 	Remote *RemoteIdentity `json:"remote,omitempty"`

@@ -199,7 +199,7 @@ type AllowedNamespaces struct {
 type TerdutServerStatus struct {
 	// conditions are Ready, DatabaseReady, Available and Bootstrapped, and
 	// RouteReady with a gatewayListener. All others (Degraded, Reconciling,
-	// Stalled, Ceded, Contested, CredentialsExposed, MirrorsIncomplete,
+	// Stalled, Paused, Ceded, Contested, CredentialsExposed, MirrorsIncomplete,
 	// NamespaceNotWatched, AdoptionRequested, DuplicateClaim) are present only
 	// when true.
 	// +optional
@@ -212,6 +212,11 @@ type TerdutServerStatus struct {
 	// +optional
 	// +kubebuilder:default=-1
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
+	// reconciled is the value of the annotation terdut.ryuvia.com/reconcile for
+	// which everything was last looked at anew, cut to 256 characters.
+	// +optional
+	// +kubebuilder:validation:MaxLength=256
+	Reconciled string `json:"reconciled,omitempty"`
 	// serviceName is the Service that leads to the server.
 	// +optional
 	// +kubebuilder:validation:MaxLength=253

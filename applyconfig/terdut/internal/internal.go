@@ -631,6 +631,9 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: pendingCreate
       type:
         namedType: com.ryuvia.git.niklas.terdut-operator.api.terdut.v1alpha1.PendingCreate
+    - name: reconciled
+      type:
+        scalar: string
     - name: remote
       type:
         namedType: com.ryuvia.git.niklas.terdut-operator.api.terdut.v1alpha1.RemoteIdentity
@@ -708,6 +711,9 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: pendingCreate
       type:
         namedType: com.ryuvia.git.niklas.terdut-operator.api.terdut.v1alpha1.PendingCreate
+    - name: reconciled
+      type:
+        scalar: string
     - name: remote
       type:
         namedType: com.ryuvia.git.niklas.terdut-operator.api.terdut.v1alpha1.RemoteIdentity
@@ -780,6 +786,9 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: pendingCreate
       type:
         namedType: com.ryuvia.git.niklas.terdut-operator.api.terdut.v1alpha1.PendingCreate
+    - name: reconciled
+      type:
+        scalar: string
     - name: remote
       type:
         namedType: com.ryuvia.git.niklas.terdut-operator.api.terdut.v1alpha1.RemoteIdentity
@@ -977,6 +986,9 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: operatorCredentialsSecretRef
       type:
         namedType: com.ryuvia.git.niklas.terdut-operator.api.terdut.v1alpha1.LocalRef
+    - name: reconciled
+      type:
+        scalar: string
     - name: serviceName
       type:
         scalar: string
@@ -1043,6 +1055,9 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: pendingCreate
       type:
         namedType: com.ryuvia.git.niklas.terdut-operator.api.terdut.v1alpha1.PendingCreate
+    - name: reconciled
+      type:
+        scalar: string
     - name: remote
       type:
         namedType: com.ryuvia.git.niklas.terdut-operator.api.terdut.v1alpha1.RemoteIdentity

@@ -70,7 +70,7 @@ func besideBefore(conditions []metav1.Condition) []status.Part {
 	var parts []status.Part
 	for _, c := range conditions {
 		switch c.Type {
-		case "Ready", referencesResolved, synced, "Degraded", "Reconciling", "Stalled":
+		case "Ready", referencesResolved, synced, "Degraded", "Paused", "Reconciling", "Stalled":
 		default:
 			parts = append(parts, status.Part{Type: c.Type, Status: c.Status, Reason: c.Reason, Message: c.Message, Aside: true})
 		}

@@ -98,6 +98,8 @@ type State[D any] struct {
 
 	Conditions         []metav1.Condition
 	ObservedGeneration int64
+	// Reconciled is the last token for which everything was looked at anew.
+	Reconciled string
 }
 
 // Want is an object as it should be.

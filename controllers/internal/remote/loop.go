@@ -94,9 +94,12 @@ func (l *Loop[T, A, D]) Reconcile(ctx context.Context, req reconcile.Request) (r
 
 	var err error
 	deleting := !obj.GetDeletionTimestamp().IsZero()
-	if deleting {
+	switch {
+	case deleting:
 		err = v.clean(ctx)
-	} else {
+	case v.on(v.Annotations.Paused):
+		return v.pause(ctx)
+	default:
 		err = v.converge(ctx)
 	}
 
@@ -160,7 +163,7 @@ func (v *visit[T, A, D]) clean(ctx context.Context) (err error) {
 	if twice {
 		state.Record = nil // let go, which leaves it to the other one
 	}
-	begun := state.Pending != nil || len(state.Retiring) > 0 || v.Leave != nil && v.Accompanied(v.obj)
+	begun := v.hasBegun(&state)
 	if state.Record == nil && !begun {
 		return v.letGo(ctx)
 	}
@@ -210,9 +213,11 @@ func (v *visit[T, A, D]) report(ctx context.Context, err error) (reconcile.Resul
 	if ending == nil || v.stands {
 		s.ObservedGeneration = v.obj.GetGeneration()
 	}
+	v.acknowledge(&s, ending)
 	old := s.Conditions
+	s.Conditions = status.Unpaused(old)
 	if v.tells(applied, ending) {
-		s.Conditions = status.Conditions(old, v.find(s, unchanged(old, ending)), metav1.NewTime(v.Now()))
+		s.Conditions = status.Conditions(s.Conditions, v.find(s, unchanged(old, ending)), metav1.NewTime(v.Now()))
 	}
 
 	if err := v.save(ctx, s); err != nil {

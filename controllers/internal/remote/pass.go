@@ -113,7 +113,7 @@ func (p *pass[T, A, D]) unsettled() error {
 // is not worth a glance.
 func (p *pass[T, A, D]) glance(ctx context.Context, decide func(facts) step) (bool, error) {
 	r := p.state.Record
-	if p.deleting || r == nil || r.OwnerUID != p.obj.GetUID() || p.state.Pending != nil ||
+	if p.deleting || p.asked() != p.state.Reconciled || r == nil || r.OwnerUID != p.obj.GetUID() || p.state.Pending != nil ||
 		p.state.ObservedGeneration != p.obj.GetGeneration() {
 		return false, nil
 	}

@@ -34,6 +34,11 @@ type Annotations struct {
 	// ForceOrphan with the value "true" lets an object go at its deletion
 	// without any call.
 	ForceOrphan string
+	// Paused with the value "true" keeps the loop from changing anything for an
+	// object that is not being deleted.
+	Paused string
+	// Reconcile asks for a pass that believes no snapshot, once for each value.
+	Reconcile string
 }
 
 // on tells whether an annotation that is a switch is on.
@@ -130,6 +135,12 @@ func (v *visit[T, A, D]) emit(list ...status.Event) {
 	if !v.mute {
 		status.Emit(v.Recorder, v.obj, list...)
 	}
+}
+
+// hasBegun tells whether there is anything besides the recorded object that a
+// deletion has to clean up, whatever becomes of that.
+func (v *visit[T, A, D]) hasBegun(s *State[D]) bool {
+	return s.Pending != nil || len(s.Retiring) > 0 || v.Leave != nil && v.Accompanied(v.obj)
 }
 
 // orphan lets the object go and leaves what it has recorded.

@@ -1,6 +1,7 @@
 package remote
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -161,44 +162,38 @@ func silence(what string, do func() error) error {
 	return do()
 }
 
-// TestStuck drives the clock: half an hour after the deletion, and not earlier,
-// it is told to be stuck.
-func TestStuck(t *testing.T) {
-	w, l, events := leaving(t, nil)
-	w.touch = silence
-	degraded := func() string {
-		c := meta.FindStatusCondition(l.Kind.Load(w.resources["a"]).Conditions, "Degraded")
-		if c == nil {
-			return ""
-		}
-		return c.Reason
-	}
-	start, first := w.now, time.Duration(0)
-	for w.now.Before(start.Add(StuckAfter)) {
+// hang drives the clock from pass to pass until a deletion counts as stuck, and
+// returns the first pause.
+func hang(t *testing.T, w *world, l *Loop[*resource, *world, string]) (first time.Duration) {
+	t.Helper()
+	stuck := w.now.Add(StuckAfter)
+	for w.now.Before(stuck) {
 		wait := pass1(t, l)
-		if first == 0 {
-			first = wait
+		first = cmp.Or(first, wait)
+		if got := conditionOf(l, w, "Degraded"); got != "True ServerUnreachable" {
+			t.Fatalf("%s before it is stuck: Degraded is %q", stuck.Sub(w.now), got)
 		}
-		if got := degraded(); got != "ServerUnreachable" {
-			t.Fatalf("after %s: Degraded is %q", w.now.Sub(start), got)
-		}
-		if w.now.Add(wait).After(start.Add(StuckAfter)) {
-			t.Fatalf("after %s comes again in %s, which is too late", w.now.Sub(start), wait)
-		}
-		if wait <= 0 {
-			t.Fatal("a hot loop")
+		if w.now.Add(wait).After(stuck) || wait <= 0 {
+			t.Fatalf("%s before it is stuck it comes again in %s", stuck.Sub(w.now), wait)
 		}
 		w.now = w.now.Add(wait)
 	}
-	if first > time.Second {
+	return first
+}
+
+// TestStuck: half an hour after the deletion, and not earlier, it is told to be
+// stuck.
+func TestStuck(t *testing.T) {
+	w, l, events := leaving(t, nil)
+	w.touch = silence
+	if first := hang(t, w, l); first > time.Second {
 		t.Errorf("the first pause of a deletion is %s", first)
 	}
-	wait := pass1(t, l)
-	if got := degraded(); got != "DeletionStuck" {
-		t.Errorf("half an hour later: Degraded is %q", got)
-	}
-	if wait < 30*time.Second {
+	if wait := pass1(t, l); wait < 30*time.Second {
 		t.Errorf("comes again in %s, as if it had just begun", wait)
+	}
+	if got := conditionOf(l, w, "Degraded"); got != "True DeletionStuck" {
+		t.Errorf("half an hour later: Degraded is %q", got)
 	}
 	version := w.version
 	pass1(t, l)

@@ -52,7 +52,7 @@ func isTrouble(c metav1.Condition) bool {
 	switch c.Type {
 	case reconciling:
 		return false
-	case degraded, stalled:
+	case degraded, stalled, paused:
 		return true
 	default:
 		return c.Status != metav1.ConditionTrue && c.Reason != blocked
@@ -63,7 +63,7 @@ func isTrouble(c metav1.Condition) bool {
 // somebody should look at.
 func waits(c metav1.Condition) bool {
 	switch c.Reason {
-	case "WaitingForServer", "WaitingForTeam", "RolloutInProgress", "Progressing":
+	case "WaitingForServer", "WaitingForTeam", "RolloutInProgress", "Progressing", paused:
 		return true
 	default:
 		return false

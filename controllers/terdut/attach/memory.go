@@ -12,7 +12,7 @@ import (
 
 // Load reads what a status remembers.
 func Load[D any](from *v1alpha1.RemoteStatus) remote.State[D] {
-	s := remote.State[D]{Conditions: from.Conditions, ObservedGeneration: from.ObservedGeneration}
+	s := remote.State[D]{Conditions: from.Conditions, ObservedGeneration: from.ObservedGeneration, Reconciled: from.Reconciled}
 	if r := from.Remote; r != nil {
 		s.Record = &remote.Record{
 			Place: remote.Place{
@@ -37,7 +37,7 @@ func Load[D any](from *v1alpha1.RemoteStatus) remote.State[D] {
 
 // Store writes it back.
 func Store[D any](to *v1alpha1.RemoteStatus, s remote.State[D]) {
-	*to = v1alpha1.RemoteStatus{ObservedGeneration: s.ObservedGeneration, Conditions: s.Conditions}
+	*to = v1alpha1.RemoteStatus{ObservedGeneration: s.ObservedGeneration, Conditions: s.Conditions, Reconciled: s.Reconciled}
 	if to.ObservedGeneration == 0 {
 		to.ObservedGeneration = -1 // a generation is never 0: nothing was applied yet
 	}

@@ -28,7 +28,9 @@ func Run[T client.Object, D any](ctx context.Context, mgr ctrl.Manager, d Deps, 
 	if d.Now != nil {
 		loop.Now = d.Now
 	}
-	loop.Annotations = remote.Annotations{ForceOrphan: v1alpha1.AnnotationForceOrphan}
+	loop.Annotations = remote.Annotations{
+		ForceOrphan: v1alpha1.AnnotationForceOrphan, Paused: v1alpha1.AnnotationPaused, Reconcile: v1alpha1.AnnotationReconcile,
+	}
 	loop.Terminating, loop.ServerObject = d.Resolver.Terminating, d.Resolver.ServerObject
 	gvk, err := apiutil.GVKForObject(loop.New(), mgr.GetScheme())
 	if err != nil {

@@ -27,11 +27,7 @@ func (k *kind) Delete(ctx context.Context, at attach.Access, r *v1alpha1.TerdutE
 		return err
 	}
 	for i := range waiting {
-		next, err := resolve(ctx, at, &waiting[i].Spec, remote.Fresh)
-		if err == nil {
-			_, err = k.put(ctx, at, next)
-		}
-		if !isOfRule(err) {
+		if err = k.putRule(ctx, at, &waiting[i]); !isOfRule(err) {
 			return err
 		}
 	}
@@ -42,6 +38,15 @@ func (k *kind) Delete(ctx context.Context, at attach.Access, r *v1alpha1.TerdutE
 			Message: fmt.Sprintf("the server does not take an empty policy: the one of team %d stays as it is", at.TeamID),
 		}
 	}
+	return err
+}
+
+func (k *kind) putRule(ctx context.Context, at attach.Access, r *v1alpha1.TerdutEscalationRule) error {
+	next, err := resolve(ctx, at, &r.Spec, remote.Fresh)
+	if err != nil {
+		return err
+	}
+	_, err = k.put(ctx, at, next)
 	return err
 }
 
@@ -65,7 +70,7 @@ func (k *kind) waiting(ctx context.Context, at attach.Access, r *v1alpha1.Terdut
 		return nil, fmt.Errorf("list the rules that wait for TerdutTeam %q: %w", r.Spec.TeamRef.Name, err)
 	}
 	waiting := slices.DeleteFunc(list.Items, func(o v1alpha1.TerdutEscalationRule) bool {
-		return o.UID == r.UID || !o.DeletionTimestamp.IsZero()
+		return o.UID == r.UID || !o.DeletionTimestamp.IsZero() || v1alpha1.IsOn(&o, v1alpha1.AnnotationPaused)
 	})
 	if len(waiting) == 0 {
 		return nil, nil

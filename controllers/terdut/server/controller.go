@@ -123,6 +123,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		result, err := r.finalize(ctx, server)
 		return r.lookAgain(result, err)
 	}
+	if r.paused(server) {
+		return r.pause(ctx, server)
+	}
 	// Before anything is made, so that nothing of it is forgotten.
 	if err := r.setFinalizer(ctx, server, controllerutil.AddFinalizer); err != nil {
 		return r.lookAgain(ctrl.Result{}, err)

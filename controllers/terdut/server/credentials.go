@@ -73,7 +73,7 @@ func (r *Reconciler) unasked(ctx context.Context, server *v1alpha1.TerdutServer,
 		return nil, err
 	}
 	again := r.agenda(server, credentialOf(main), next).Sub(r.Now())
-	if again <= 0 || r.Now().Sub(last.at) >= r.recheck() || r.Clients.Silent(server.UID) {
+	if again <= 0 || r.Now().Sub(last.at) >= r.recheck() || asksAnew(server) || r.Clients.Silent(server.UID) {
 		return nil, nil
 	}
 	return &Identity{Reason: last.reason, Note: last.note, Again: again}, nil

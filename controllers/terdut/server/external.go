@@ -46,7 +46,7 @@ func isAbout(err error, condition string) bool {
 func (r *Reconciler) reach(ctx context.Context, server *v1alpha1.TerdutServer) error {
 	last := time.Time{}
 	r.memory.of(server, func(e *remembered) { last = e.healthy })
-	if server.Status.ObservedGeneration == server.Generation && r.Now().Sub(last) < r.recheck() {
+	if server.Status.ObservedGeneration == server.Generation && r.Now().Sub(last) < r.recheck() && !asksAnew(server) {
 		return nil
 	}
 	api, err := r.Clients.Client(ctx, server, "")

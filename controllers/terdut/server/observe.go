@@ -73,7 +73,7 @@ func Observe(server *v1alpha1.TerdutServer, seen Seen, ending *outcome.Ending, n
 	if seen.Records != nil {
 		next.Children = children(seen.Records)
 	}
-	next.AttachedTeams = seen.Teams
+	next.AttachedTeams, next.Reconciled = seen.Teams, reconciled(server, ending)
 	next.Database = databaseStatus(server, &seen)
 	next.Credentials = credentialsStatus(server, seen)
 

@@ -126,9 +126,11 @@ func serverChanged() predicate.Predicate {
 }
 
 // askedOf are the values of the annotations that this controller obeys.
-func askedOf(o client.Object) [2]string {
+func askedOf(o client.Object) [4]string {
 	a := o.GetAnnotations()
-	return [...]string{a[v1alpha1.AnnotationRotate], a[v1alpha1.AnnotationForceOrphan]}
+	return [...]string{
+		a[v1alpha1.AnnotationRotate], a[v1alpha1.AnnotationForceOrphan], a[v1alpha1.AnnotationPaused], a[v1alpha1.AnnotationReconcile],
+	}
 }
 
 // attachmentChanged passes what counts for a server: whether a team holds

@@ -20,6 +20,9 @@ type RemoteStatusApplyConfiguration struct {
 	// observedGeneration is the last generation that was applied to the
 	// server; -1 until the first one was.
 	ObservedGeneration *int64 `json:"observedGeneration,omitempty"`
+	// reconciled is the value of the annotation terdut.ryuvia.com/reconcile for
+	// which everything was last looked at anew, cut to 256 characters.
+	Reconciled *string `json:"reconciled,omitempty"`
 	// remote is the object on the server that this resource holds.
 	Remote *RemoteIdentityApplyConfiguration `json:"remote,omitempty"`
 	// pendingCreate is written before the call that creates an object and
@@ -54,6 +57,14 @@ func (b *RemoteStatusApplyConfiguration) WithConditions(values ...*v1.ConditionA
 // If called multiple times, the ObservedGeneration field is set to the value of the last call.
 func (b *RemoteStatusApplyConfiguration) WithObservedGeneration(value int64) *RemoteStatusApplyConfiguration {
 	b.ObservedGeneration = &value
+	return b
+}
+
+// WithReconciled sets the Reconciled field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Reconciled field is set to the value of the last call.
+func (b *RemoteStatusApplyConfiguration) WithReconciled(value string) *RemoteStatusApplyConfiguration {
+	b.Reconciled = &value
 	return b
 }
 

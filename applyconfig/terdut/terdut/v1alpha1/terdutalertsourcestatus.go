@@ -48,6 +48,14 @@ func (b *TerdutAlertSourceStatusApplyConfiguration) WithObservedGeneration(value
 	return b
 }
 
+// WithReconciled sets the Reconciled field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Reconciled field is set to the value of the last call.
+func (b *TerdutAlertSourceStatusApplyConfiguration) WithReconciled(value string) *TerdutAlertSourceStatusApplyConfiguration {
+	b.RemoteStatusApplyConfiguration.Reconciled = &value
+	return b
+}
+
 // WithRemote sets the Remote field in the declarative configuration to the given value
 // and returns the receiver, so that objects can be built by chaining "With" function invocations.
 // If called multiple times, the Remote field is set to the value of the last call.

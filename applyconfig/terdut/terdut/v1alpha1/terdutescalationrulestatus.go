@@ -41,6 +41,14 @@ func (b *TerdutEscalationRuleStatusApplyConfiguration) WithObservedGeneration(va
 	return b
 }
 
+// WithReconciled sets the Reconciled field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Reconciled field is set to the value of the last call.
+func (b *TerdutEscalationRuleStatusApplyConfiguration) WithReconciled(value string) *TerdutEscalationRuleStatusApplyConfiguration {
+	b.RemoteStatusApplyConfiguration.Reconciled = &value
+	return b
+}
+
 // WithRemote sets the Remote field in the declarative configuration to the given value
 // and returns the receiver, so that objects can be built by chaining "With" function invocations.
 // If called multiple times, the Remote field is set to the value of the last call.

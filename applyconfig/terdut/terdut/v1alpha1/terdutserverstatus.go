@@ -13,13 +13,16 @@ import (
 type TerdutServerStatusApplyConfiguration struct {
 	// conditions are Ready, DatabaseReady, Available and Bootstrapped, and
 	// RouteReady with a gatewayListener. All others (Degraded, Reconciling,
-	// Stalled, Ceded, Contested, CredentialsExposed, MirrorsIncomplete,
+	// Stalled, Paused, Ceded, Contested, CredentialsExposed, MirrorsIncomplete,
 	// NamespaceNotWatched, AdoptionRequested, DuplicateClaim) are present only
 	// when true.
 	Conditions []v1.ConditionApplyConfiguration `json:"conditions,omitempty"`
 	// observedGeneration is the last generation that was applied; -1 until the
 	// first one was.
 	ObservedGeneration *int64 `json:"observedGeneration,omitempty"`
+	// reconciled is the value of the annotation terdut.ryuvia.com/reconcile for
+	// which everything was last looked at anew, cut to 256 characters.
+	Reconciled *string `json:"reconciled,omitempty"`
 	// serviceName is the Service that leads to the server.
 	ServiceName *string `json:"serviceName,omitempty"`
 	// operatorCredentialsSecretRef is the Secret that holds the operator's key
@@ -63,6 +66,14 @@ func (b *TerdutServerStatusApplyConfiguration) WithConditions(values ...*v1.Cond
 // If called multiple times, the ObservedGeneration field is set to the value of the last call.
 func (b *TerdutServerStatusApplyConfiguration) WithObservedGeneration(value int64) *TerdutServerStatusApplyConfiguration {
 	b.ObservedGeneration = &value
+	return b
+}
+
+// WithReconciled sets the Reconciled field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Reconciled field is set to the value of the last call.
+func (b *TerdutServerStatusApplyConfiguration) WithReconciled(value string) *TerdutServerStatusApplyConfiguration {
+	b.Reconciled = &value
 	return b
 }
 
