@@ -44,6 +44,9 @@ var (
 var _ = BeforeSuite(func(ctx SpecContext) {
 	dir = filepath.Join(GinkgoT().TempDir(), "node")
 	logs = filepath.Join(GinkgoT().TempDir(), "logs")
+	DeferCleanup(func(ctx SpecContext) {
+		Expect(node.Clear(ctx, node.Options{Dir: dir})).To(Succeed(), "when the suite fails half way")
+	})
 	before = lookAround()
 	killed = killedRun(ctx, dir)
 	Eventually(killed.remains).WithTimeout(patience).Should(BeEmpty())
