@@ -105,7 +105,7 @@ var _ = Describe("An installation", Ordered, func() {
 	}, NodeTimeout(stepLimit))
 })
 
-// agree waits until both sides agree and tells what was compared.
+// agree waits until both sides agree and tells what was compared. Then no Secret may have got out.
 func agree(ctx context.Context) string {
 	GinkgoHelper()
 	var compared fmt.Stringer
@@ -114,6 +114,7 @@ func agree(ctx context.Context) string {
 		g.Expect(err).NotTo(HaveOccurred())
 		compared = result
 	}).Should(Succeed())
+	w.sealed(ctx)
 	return compared.String()
 }
 
