@@ -173,7 +173,7 @@ var _ = Describe("the matrix", Ordered, ContinueOnFailure, func() {
 	uncleaned, began := 0.0, time.Time{}
 
 	BeforeAll(func(ctx SpecContext) {
-		GinkgoWriter.Println(table())
+		fmt.Print("\n", table())
 		uncleaned, began = releases(), time.Now()
 		results = matrix(ctx, cells)
 		uncleaned = releases() - uncleaned
