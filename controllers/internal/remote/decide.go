@@ -78,21 +78,10 @@ func (f facts) tidy() (step, bool) {
 	return step{}, false
 }
 
-// keep looks after an object that we hold.
+// keep looks after an object that we hold: first its name, then the rest.
 func keep(f facts, current *seen) step {
-	namesake := f.namesake(f.want, current.ID, 0)
-	switch {
-	case f.naming == Singleton || f.bears(current):
-	case namesake != nil:
-		return step{do: refuse, id: namesake.ID, refusal: refusalFor(namesake)}
-	case f.mayBeAnother(current):
-		return step{do: refuse, id: current.ID, refusal: maybeAnother}
-	case f.refused:
-		return step{do: refuse, refusal: notOurs}
-	case f.naming == Final:
-		return f.replace(current)
-	default:
-		return step{do: update, id: current.ID, name: f.want}
+	if f.naming != Singleton && !f.bears(current) {
+		return f.name(current)
 	}
 	switch {
 	case current.Differs && current.Replace, f.rotate:
@@ -107,6 +96,23 @@ func keep(f facts, current *seen) step {
 		return step{do: settle, id: current.ID, adopted: f.record.Adopted}
 	}
 	return step{do: done}
+}
+
+// name gives an object that we hold the wanted name.
+func (f facts) name(current *seen) step {
+	namesake := f.namesake(f.want, current.ID, 0)
+	switch {
+	case namesake != nil:
+		return step{do: refuse, id: namesake.ID, refusal: refusalFor(namesake)}
+	case f.mayBeAnother(current):
+		return step{do: refuse, id: current.ID, refusal: maybeAnother}
+	case f.refused:
+		return step{do: refuse, refusal: notOurs}
+	case f.naming == Final:
+		return f.replace(current)
+	default:
+		return step{do: update, id: current.ID, name: f.want}
+	}
 }
 
 // replace announces a new object in the place of current. What an earlier
@@ -132,126 +138,46 @@ func (f facts) retire(old *Retired) step {
 
 // begin finds or announces an object that we do not hold yet.
 func begin(f facts) step {
-	namesake := f.namesake(f.want, 0, 0)
-	if f.naming == Singleton && len(f.objects) > 0 {
-		namesake = &f.objects[0]
-	}
-	if x := f.barred(); x != nil {
-		namesake = x
-	}
-	if x := f.keyHeld(); x != nil {
-		namesake = x
-	}
+	found := f.candidate()
 	switch {
-	case namesake != nil && namesake.Holder != "":
-		return step{do: refuse, id: namesake.ID, refusal: heldByOther}
+	case found != nil && found.Holder != "":
+		return step{do: refuse, id: found.ID, refusal: heldByOther}
 	case f.elder != "":
 		return step{do: refuse, refusal: wantedByElder}
-	case f.refused && namesake == nil:
+	case found != nil:
+		return f.adopt(found)
+	case f.refused:
 		return step{do: refuse, refusal: notOurs}
-	case namesake == nil:
+	default:
 		return step{do: intend, name: f.newName()}
-	case !f.mayAdopt && !namesake.KeyHeld:
-		return step{do: refuse, id: namesake.ID, refusal: noLeave}
-	case namesake.KeyLost && namesake.AtHand:
-		return step{do: publish, id: namesake.ID}
-	case namesake.KeyLost:
-		return step{do: refuse, id: namesake.ID, refusal: keyUnknown}
-	default:
-		return step{do: settle, id: namesake.ID, adopted: !namesake.Empty}
 	}
 }
 
-// finishProvisional completes an intent whose object bears a mark.
-func finishProvisional(f facts) step {
-	if f.pending.ID == 0 {
-		return findBegun(f)
+// candidate is the object that stands where a new one would.
+func (f facts) candidate() *seen {
+	if x := f.keyHeld(); x != nil {
+		return x
 	}
-	mine, old := f.begun(), f.replaced()
+	if x := f.barred(); x != nil {
+		return x
+	}
+	if f.naming == Singleton && len(f.objects) > 0 {
+		return &f.objects[0]
+	}
+	return f.namesake(f.want, 0, 0)
+}
+
+// adopt makes an object that was there before us ours, if it may be.
+func (f facts) adopt(found *seen) step {
 	switch {
-	case mine == nil:
-		return step{do: identify, id: 0}
-	case mine.KeyLost && mine.AtHand:
-		return step{do: publish, id: mine.ID}
-	case mine.KeyLost, mine.Differs && mine.Replace, f.taken() && f.pending.Replaces == 0:
-		return step{do: discard, id: mine.ID}
-	case old != nil && !isMarked(old.Name):
-		// First of all, since the wanted name may be its.
-		return step{do: update, id: old.ID, name: retiredName(old.Name, old.ID)}
-	case f.taken():
-		// Its key is published, and may be in use by now: it is held under the
-		// name that it has until the wanted one is free.
-		return step{do: settle, id: mine.ID}
-	case !f.bears(mine):
-		return step{do: update, id: mine.ID, name: f.want}
-	case mine.Differs:
-		return step{do: update, id: mine.ID, name: mine.Name}
+	case !f.mayAdopt && !found.KeyHeld:
+		return step{do: refuse, id: found.ID, refusal: noLeave}
+	case found.KeyLost && found.AtHand:
+		return step{do: publish, id: found.ID}
+	case found.KeyLost:
+		return step{do: refuse, id: found.ID, refusal: keyUnknown}
 	default:
-		return step{do: settle, id: mine.ID}
-	}
-}
-
-// findBegun looks for the object of an intent whose create call has not been
-// answered, or not to us.
-func findBegun(f facts) step {
-	marks := f.marks()
-	switch {
-	case len(marks) > 0 && f.taken(), len(marks) > 1:
-		return step{do: discard, id: marks[len(marks)-1].ID}
-	case len(marks) == 1:
-		return step{do: identify, id: marks[0].ID}
-	case f.taken():
-		return step{do: forget}
-	default:
-		return step{do: create, name: f.pending.Name}
-	}
-}
-
-// taken tells whether somebody else's object stands where the pending one is
-// to go.
-func (f facts) taken() bool {
-	return f.refused || f.other(f.want, f.pending.ID, f.pending.Replaces) != nil
-}
-
-// finishFinal completes an intent whose object bears its own name from the
-// start. A crash, a conflict and a lost answer look alike: only a fresh list
-// tells them apart.
-func finishFinal(f facts) step {
-	p := f.pending
-	x := f.other(p.Name, p.Replaces, 0)
-	if x == nil && f.refused && p.Replaces != 0 {
-		x = f.akin(p.Name, p.Replaces, 0)
-	}
-	if made := f.byID(f.made); made != nil && made.ID != p.Replaces && !isMarked(made.Name) {
-		x = made // under whatever spelling
-	}
-	if x != nil {
-		if f.made == x.ID || (!x.Differs && x.Holder == "") {
-			return step{do: settle, id: x.ID}
-		}
-		return step{do: forget}
-	}
-	if f.stale || f.refused {
-		return step{do: forget}
-	}
-	if old := f.replaced(); old != nil && alike(old.Name, p.Name) {
-		return f.makeWay(old)
-	}
-	return step{do: create, name: p.Name}
-}
-
-// makeWay frees the name that the new object is to have: the old one goes. An
-// equal object under a marked name comes first and stands in until the new one
-// is there. It also proves that the server takes what is about to be sent: what
-// it refuses must not cost the team the object that it has.
-func (f facts) makeWay(old *seen) step {
-	switch x := f.leftover(); {
-	case x == nil:
-		return step{do: create, name: provisionalName(f.pending.Name, f.uid)}
-	case x.Differs && x.ID != f.made:
-		return step{do: discard, id: x.ID}
-	default:
-		return step{do: discard, id: old.ID}
+		return step{do: settle, id: found.ID, adopted: !found.Empty}
 	}
 }
 

@@ -25,31 +25,50 @@ func (k *kind) offer(ctx context.Context, s *v1alpha1.TerdutAlertSource, things 
 	if s.Spec.ExistingKeySecretRef == nil || s.Status.PendingCreate != nil {
 		return nil
 	}
+	record := recordOf(s)
 	for i := range things {
 		t := &things[i]
-		record := recordOf(s)
-		foreign := record == nil && t.Name == s.Spec.Name
-		if !t.KeyLost || !foreign && (record == nil || record.ID != t.ID) {
-			continue
-		}
-		found, err := k.readKept(ctx, s)
+		var err error
 		switch {
-		case err != nil && !foreign:
-			if _, ended := outcome.As(err); ended {
-				return nil // without it there is a new key
-			}
+		case !t.KeyLost:
+		case record == nil && t.Name == s.Spec.Name:
+			err = k.offerForeign(ctx, s, t)
+		case record != nil && record.ID == t.ID:
+			err = k.offerOwn(ctx, s, t)
+		}
+		if err != nil {
 			return err
-		case err != nil:
-			return err
-		case foreign && found.id != 0 && found.id != t.ID:
-			return outcome.Refused(v1alpha1.ConditionSynced, v1alpha1.ReasonKeyUnknown,
-				"integration %q is %d, and Secret %q holds the key of %d: name the Secret that holds its key in spec.existingKeySecretRef, choose another name, or delete it on the server",
-				t.Name, t.ID, s.Spec.ExistingKeySecretRef.Name, found.id)
-		case foreign, found.id == t.ID:
-			t.Yield = found.yield
 		}
 	}
 	return nil
+}
+
+// offerForeign is for an integration that would be taken over: without its key
+// it cannot be.
+func (k *kind) offerForeign(ctx context.Context, s *v1alpha1.TerdutAlertSource, t *remote.Thing[body]) error {
+	found, err := k.readKept(ctx, s)
+	if err != nil {
+		return err
+	}
+	if found.id != 0 && found.id != t.ID {
+		return outcome.Refused(v1alpha1.ConditionSynced, v1alpha1.ReasonKeyUnknown,
+			"integration %q is %d, and Secret %q holds the key of %d: name the Secret that holds its key in spec.existingKeySecretRef, choose another name, or delete it on the server",
+			t.Name, t.ID, s.Spec.ExistingKeySecretRef.Name, found.id)
+	}
+	t.Yield = found.yield
+	return nil
+}
+
+// offerOwn is for the recorded integration: without its key it gets a new one.
+func (k *kind) offerOwn(ctx context.Context, s *v1alpha1.TerdutAlertSource, t *remote.Thing[body]) error {
+	found, err := k.readKept(ctx, s)
+	if _, ended := outcome.As(err); ended {
+		return nil
+	}
+	if err == nil && found.id == t.ID {
+		t.Yield = found.yield
+	}
+	return err
 }
 
 // readKept reads what somebody has kept. What can be verified of it is verified:
