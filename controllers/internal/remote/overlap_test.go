@@ -136,14 +136,14 @@ func winner(w *world) (string, error) {
 	return holders[0], nil
 }
 
-func kinds() map[string]struct {
+// modelled is what the model of a kind differs in.
+type modelled struct {
 	Naming
 	keyed bool
-} {
-	return map[string]struct {
-		Naming
-		keyed bool
-	}{"team": {Provisional, false}, "keyed": {Provisional, true}, "switch": {Final, false}}
+}
+
+func kinds() map[string]modelled {
+	return map[string]modelled{"team": {Provisional, false}, "keyed": {Provisional, true}, "switch": {Final, false}}
 }
 
 // TestRivals runs the first passes of two resources that want the same name

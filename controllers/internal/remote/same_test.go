@@ -126,35 +126,41 @@ func TestCopiedStatus(t *testing.T) {
 	for name, k := range kinds() {
 		for stop := range 14 {
 			for _, deleted := range []bool{true, false} {
-				w := newWorld(k.Naming, k.keyed)
-				w.put("a", "Alpha", "one")
-				w.mustSettle()
-				w.put("a", "Alpha", "two")
-				if k.keyed {
-					w.secrets = map[types.UID]int64{} // so that it is replaced
-				}
-				stopAt(w, stop+1)
-				copied := w.put("b", "Beta", "two")
-				copied.Finalizers = []string{testFinalizer}
-				copied.Annotations = map[string]string{statusAnnotation: w.resources["a"].Annotations[statusAnnotation]}
-				if deleted {
-					w.remove("b")
-				}
-				things, calls := slices.Clone(w.things), len(w.log)
-				if _, err := w.loop().Reconcile(t.Context(), request("b")); err != nil {
-					t.Fatal(err)
-				}
-				for _, call := range w.log[calls:] {
-					if strings.HasPrefix(call, "delete") || deleted {
-						t.Errorf("%s, stopped at call %d, deleted %t: %v", name, stop+1, deleted, w.log[calls:])
-					}
-				}
-				for _, thing := range things {
-					if now := w.thing(thing.ID); now == nil || fmt.Sprint(*now) != fmt.Sprint(thing) {
-						t.Errorf("%s, stopped at call %d, deleted %t: %+v became %+v", name, stop+1, deleted, thing, now)
-					}
-				}
+				t.Run(fmt.Sprintf("%s, stopped at call %d, deleted %t", name, stop+1, deleted), func(t *testing.T) {
+					copiedStatus(t, k, stop+1, deleted)
+				})
 			}
+		}
+	}
+}
+
+func copiedStatus(t *testing.T, k modelled, stop int, deleted bool) {
+	w := newWorld(k.Naming, k.keyed)
+	w.put("a", "Alpha", "one")
+	w.mustSettle()
+	w.put("a", "Alpha", "two")
+	if k.keyed {
+		w.secrets = map[types.UID]int64{} // so that it is replaced
+	}
+	stopAt(w, stop)
+	copied := w.put("b", "Beta", "two")
+	copied.Finalizers = []string{testFinalizer}
+	copied.Annotations = map[string]string{statusAnnotation: w.resources["a"].Annotations[statusAnnotation]}
+	if deleted {
+		w.remove("b")
+	}
+	things, calls := slices.Clone(w.things), len(w.log)
+	if _, err := w.loop().Reconcile(t.Context(), request("b")); err != nil {
+		t.Fatal(err)
+	}
+	for _, call := range w.log[calls:] {
+		if strings.HasPrefix(call, "delete") || deleted {
+			t.Errorf("calls: %v", w.log[calls:])
+		}
+	}
+	for _, thing := range things {
+		if now := w.thing(thing.ID); now == nil || fmt.Sprint(*now) != fmt.Sprint(thing) {
+			t.Errorf("%+v became %+v", thing, now)
 		}
 	}
 }

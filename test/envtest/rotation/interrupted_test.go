@@ -145,12 +145,6 @@ func (i *install) wrong(ctx context.Context, f *fenced) error {
 	}
 	now := webhook(ctx, s)
 	key, status := keyOf(now), &s.Status
-	integrations := i.peer.Integrations(f.teamID)
-	wanted := 1 + len(status.Retiring)
-	var names []string
-	for _, one := range integrations {
-		names = append(names, one.Name)
-	}
 	switch {
 	case status.PendingCreate != nil || status.ObservedGeneration != s.Generation:
 		return errors.New("it is not done")
@@ -158,18 +152,32 @@ func (i *install) wrong(ctx context.Context, f *fenced) error {
 		return fmt.Errorf("the key is another one: %v, acknowledged is %q", key != f.before, status.Rotated)
 	case key == "" || len(now.Data) != 3 || i.peer.IntegrationID(key) != status.IntegrationID:
 		return errors.New("the Secret does not hold the key of the integration that is recorded")
-	case len(integrations) != wanted || !slices.Contains(names, s.Spec.Name):
-		return fmt.Errorf("integrations %q; want %d, one of them %q", names, wanted, s.Spec.Name)
 	case status.WebhookURLSecretRef.Name != s.WebhookSecret():
 		return fmt.Errorf("the key is recorded in Secret %q", status.WebhookURLSecretRef.Name)
 	case s.Spec.WebhookSecretName != "" && secret(ctx, s.Namespace, v1alpha1.WebhookSecretName(s.Name)).Name != "":
 		return errors.New("the Secret before is still there")
-	case s.Spec.RotationGrace != nil && len(status.Retiring) > 0:
+	case !accepts(urlOf(now)):
+		return errors.New("the key does not work")
+	}
+	return i.wrongOnServer(f)
+}
+
+// wrongOnServer says what is not as it should be on the server, and of what
+// stays there for the time of grace.
+func (i *install) wrongOnServer(f *fenced) error {
+	s := f.source
+	integrations, wanted := i.peer.Integrations(f.teamID), 1+len(s.Status.Retiring)
+	var names []string
+	for _, one := range integrations {
+		names = append(names, one.Name)
+	}
+	switch {
+	case len(integrations) != wanted || !slices.Contains(names, s.Spec.Name):
+		return fmt.Errorf("integrations %q; want %d, one of them %q", names, wanted, s.Spec.Name)
+	case s.Spec.RotationGrace != nil && len(s.Status.Retiring) > 0:
 		return errors.New("the integration before is still there")
 	case f.story.rotates && s.Spec.RotationGrace == nil && !accepts(f.url):
 		return errors.New("the key before does not work although its grace is not over")
-	case !accepts(urlOf(now)):
-		return errors.New("the key does not work")
 	}
 	return nil
 }
