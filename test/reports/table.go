@@ -9,6 +9,7 @@ const (
 	rotation  = "test/envtest/rotation"
 	load      = "test/envtest/load"
 	modes     = "test/envtest/modes"
+	policies  = "test/envtest/policies"
 	badInput  = "test/envtest/badinput"
 	live      = "test/envtest/kstatus"
 	chart     = "test/chart/install"
@@ -64,7 +65,8 @@ var All = []Report{
 	{
 		Number: 7, Group: groupEnd, Title: "A paused resource cannot be deleted",
 		Sources: []string{hub + "crossplane/crossplane/issues/4839"},
-		NotHere: "nothing pauses a resource: there is no such field and no such annotation",
+		Answer:  "a paused resource is left as it is, and deleted like any other",
+		Tests:   []Test{{policies, "does not keep anything from being deleted"}},
 	},
 	{
 		Number: 8, Group: groupEnd, Title: "Orphans without a word: the finalizer goes while the server is not ready, or comes after the first call",
