@@ -13,12 +13,15 @@ import (
 	"git.ryuvia.com/niklas/terdut-operator/test/figures"
 )
 
-// kinds are all custom resources, in the order of the documented removal.
-const kinds = "terdutalertsources,terdutdeadmanswitches,terdutescalationrules,terdutteams,terdutservers"
+// onServers are the custom resources that live on servers, in the order of docs/install.md, and kinds are all.
+const (
+	onServers = "terdutteams,terdutescalationrules,terdutdeadmanswitches,terdutalertsources"
+	kinds     = onServers + ",terdutservers"
+)
 
 func deleteSample(ctx context.Context) {
 	By("deleting what lives on the server, and asking the server")
-	w.kubectlOK(ctx, "delete", kinds, "--all", "-n", payments, "--timeout=5m")
+	w.kubectlOK(ctx, "delete", onServers, "--all", "-n", payments, "--timeout=5m")
 	teams, err := w.api(ctx).ListTeams(ctx)
 	Expect(err).NotTo(HaveOccurred())
 	Expect(teams).To(BeEmpty())
@@ -72,10 +75,11 @@ func (w *world) definitions(ctx context.Context) []string {
 	return ours
 }
 
-// remove brings the operator back and follows the documented order: resources, operator, definitions.
+// remove brings the operator back and follows docs/install.md: what lives on servers, servers, operator, definitions.
 func remove(ctx context.Context) {
-	w.upgrade(ctx, w.chart(), w.operator)
-	w.kubectlOK(ctx, "delete", kinds, "--all", "-A", "--timeout=5m")
+	w.upgrade(ctx, w.chart(), w.operator, "--skip-crds")
+	w.kubectlOK(ctx, "delete", onServers, "--all", "--all-namespaces", "--timeout=5m")
+	w.kubectlOK(ctx, "delete", "terdutservers", "--all", "--all-namespaces", "--timeout=5m")
 	_, err := w.helm.Run(ctx, "uninstall", release, "--namespace", system, "--wait", "--timeout", "3m")
 	Expect(err).NotTo(HaveOccurred())
 	w.kubectlOK(ctx, append([]string{"delete", "customresourcedefinition", "--timeout=3m"}, w.definitions(ctx)...)...)
@@ -119,8 +123,8 @@ func namespaced(ctx context.Context) {
 	w.serverReady(ctx)
 	w.createUser(ctx)
 	agree(ctx)
-	w.kubectlOK(ctx, "delete", kinds, "--all", "-n", payments, "--timeout=5m")
-	w.kubectlOK(ctx, "delete", kinds, "--all", "-n", platform, "--timeout=5m")
+	w.kubectlOK(ctx, "delete", onServers, "--all", "-n", payments, "--timeout=5m")
+	w.kubectlOK(ctx, "delete", "terdutservers", "--all", "-n", platform, "--timeout=5m")
 }
 
 // clusterObjects counts the objects that belong to no namespace, without custom resource definitions and what the cluster
