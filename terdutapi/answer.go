@@ -192,6 +192,15 @@ func isPage(header http.Header, shown int) bool {
 
 var nextLink = regexp.MustCompile(`(?i);\s*rel\s*=\s*"?(?:[a-z ]* )?next\b`)
 
+// anything expects success, in whatever words: of calls that change nothing which somebody relies on. That a page is no
+// answer was seen to before.
+func anything(resp *http.Response, err error) error {
+	if err != nil {
+		return err
+	}
+	return resp.Body.Close()
+}
+
 // nothing expects success and reads no value. What comes along has to be an object, and none that tells of an error:
 // "[]" or a page of JSON is somebody else's idea of an answer.
 func nothing(resp *http.Response, err error) error {

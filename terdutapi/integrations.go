@@ -38,5 +38,5 @@ func (c *Client) SendAlerts(ctx context.Context, integrationKey string, webhook 
 	if integrationKey == "" || integrationKey == "." || integrationKey == ".." {
 		return fmt.Errorf("send alerts: %w: not an integration's key", ErrBadArgument)
 	}
-	return nothing(c.raw.ReceiveAlertmanager(ctx, integrationKey, webhook))
+	return anything(c.raw.ReceiveAlertmanager(ctx, integrationKey, webhook))
 }

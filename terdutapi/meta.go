@@ -4,7 +4,7 @@ import "context"
 
 // Health returns nil when the server says that it is up. It sends no key.
 func (c *Client) Health(ctx context.Context) error {
-	return nothing(c.raw.GetHealth(ctx))
+	return anything(c.raw.GetHealth(ctx))
 }
 
 // Version returns the server's version and capabilities; ErrRouteMissing where the server cannot tell.

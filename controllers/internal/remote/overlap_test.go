@@ -88,7 +88,11 @@ func TestTwoIncarnations(t *testing.T) {
 			continue
 		}
 		n := calls + 2
-		if os.Getenv("FULL") == "" {
+		switch {
+		case os.Getenv("FULL") != "":
+		case raceDetector:
+			n = min(n, 4)
+		default:
 			n = min(n, 9)
 		}
 		for ijk := range n * n * n {
@@ -150,11 +154,15 @@ func kinds() map[string]modelled {
 // against each other, with caches that show the other one and with caches that
 // do not: one wins, and the loser goes without touching anything.
 func TestRivals(t *testing.T) {
+	n := 12
+	if raceDetector {
+		n = 4
+	}
 	for name, k := range kinds() {
 		for variant := range 4 {
 			body, blind := []string{"one", "two"}[variant%2], variant > 1
-			for ijk := range 12 * 12 * 12 {
-				i, j, again := ijk/144, ijk/12%12, ijk%12
+			for ijk := range n * n * n {
+				i, j, again := ijk/n/n, ijk/n%n, ijk%n
 				w := rivals(k.Naming, k.keyed, body)
 				w.blind = blind
 				w.overlap("a", "b", i, j, again)
