@@ -90,17 +90,17 @@ func (w *world) buildPrevious(ctx context.Context, options images.Options) (prev
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return previous{}, fmt.Errorf("make a directory for the previous commit: %w", err)
 	}
-	git := func(args ...string) (string, error) {
-		output, err := exec.CommandContext(ctx, "git", append([]string{"-C", w.root}, args...)...).CombinedOutput()
-		return strings.TrimSpace(string(output)), err
+	git := func(args ...string) (output string, ok bool) {
+		said, err := exec.CommandContext(ctx, "git", append([]string{"-C", w.root}, args...)...).CombinedOutput()
+		return strings.TrimSpace(string(said)), err == nil
 	}
-	commit, unknown := git("rev-parse", "--short", "HEAD~1")
-	if _, missing := git("cat-file", "-e", "HEAD~1:charts/terdut-operator/Chart.yaml"); unknown != nil || missing != nil {
+	commit, known := git("rev-parse", "--short", "HEAD~1")
+	if _, there := git("cat-file", "-e", "HEAD~1:charts/terdut-operator/Chart.yaml"); !known || !there {
 		return previous{what: "there is no previous commit with a chart here: the current chart, with another value"}, nil
 	}
 	archive := filepath.Join(dir, "source.tar")
-	if output, archiveErr := git("archive", "--output="+archive, "HEAD~1"); archiveErr != nil {
-		return previous{}, fmt.Errorf("take commit %s out of git: %w: %s", commit, archiveErr, output)
+	if output, ok := git("archive", "--output="+archive, "HEAD~1"); !ok {
+		return previous{}, fmt.Errorf("take commit %s out of git: %s", commit, output)
 	}
 	if output, tarErr := exec.CommandContext(ctx, "tar", "-C", dir, "-xf", archive).CombinedOutput(); tarErr != nil {
 		return previous{}, fmt.Errorf("unpack commit %s: %w: %s", commit, tarErr, output)

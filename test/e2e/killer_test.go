@@ -98,7 +98,8 @@ func (k *killer) kill(ctx context.Context) {
 	if restarted(pod) && how == crashed {
 		how = hurried // the kubelet would hold a second crash against it and wait
 	}
-	if err := k.end(ctx, pod, how); err != nil {
+	how, err := k.end(ctx, pod, how)
+	if err != nil {
 		return
 	}
 	k.mu.Lock()
@@ -107,19 +108,18 @@ func (k *killer) kill(ctx context.Context) {
 	say("operator pod %s is ended %s", pod.Name, how)
 }
 
-// end ends a pod of the operator in one way. Where nothing can crash it is ended without grace.
-func (k *killer) end(ctx context.Context, pod *corev1.Pod, how string) error {
+// end ends a pod of the operator in one way, and returns which it was: where nothing can crash it is without grace.
+func (k *killer) end(ctx context.Context, pod *corev1.Pod, how string) (string, error) {
 	if how == crashed && len(pod.Status.ContainerStatuses) == 1 {
 		_, id, _ := strings.Cut(pod.Status.ContainerStatuses[0].ContainerID, "://")
 		if err := k.crash(ctx, id); !errors.Is(err, cluster.ErrNotPossible) {
-			return err
+			return crashed, err
 		}
-		how = hurried
 	}
-	if how == hurried {
-		return k.kube.Delete(ctx, pod, client.GracePeriodSeconds(0))
+	if how == inOrder {
+		return inOrder, k.kube.Delete(ctx, pod)
 	}
-	return k.kube.Delete(ctx, pod)
+	return hurried, k.kube.Delete(ctx, pod, client.GracePeriodSeconds(0))
 }
 
 func restarted(pod *corev1.Pod) bool {

@@ -37,13 +37,14 @@ func failOver(ctx context.Context) {
 		pod := &corev1.Pod{}
 		w.get(ctx, system, leader, pod)
 		begin := time.Now()
-		Expect(w.killer.end(ctx, pod, how)).To(Succeed())
+		ended, err := w.killer.end(ctx, pod, how)
+		Expect(err).NotTo(HaveOccurred())
 		var next string
 		Eventually(ctx, func(g Gomega) {
 			next = w.holder(ctx, g)
 			g.Expect(next).NotTo(Or(BeEmpty(), Equal(holder)))
 		}).Should(Succeed())
-		say("leader %s ended %s; %s took over after %.1f s", leader, how, next, time.Since(begin).Seconds())
+		say("leader %s ended %s; %s took over after %.1f s", leader, ended, next, time.Since(begin).Seconds())
 		w.rename(ctx, "Payments, "+how)
 	}
 	w.rename(ctx, "Payments")
