@@ -19,11 +19,11 @@ import (
 // seedVariable repeats the order of kills of an earlier run.
 const seedVariable = "E2E_SEED"
 
-// The pause between two kills. The lease of a leader that crashed runs for 15 seconds more: with a longest pause below that
-// nobody might ever work.
+// The pause between two kills. After a crash the lease runs for 15 seconds more, so the longest pause has to be above that:
+// otherwise nobody might ever work.
 const (
-	shortestPause = 10 * time.Second
-	longestPause  = 35 * time.Second
+	shortestPause = 3 * time.Second
+	longestPause  = 20 * time.Second
 )
 
 // operatorPods are the pods of the operator, however it was installed.
