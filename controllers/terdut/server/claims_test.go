@@ -108,14 +108,18 @@ func TestClaimsAreWrittenOnceAMinute(t *testing.T) {
 	r := &Reconciler{Now: func() time.Time { return now }}
 	server := platform()
 	server.UID = "server"
+	// fails is true for a write that meets a newer server, say.
+	fails := false
 	observe := func(teams int32, names ...string) time.Duration {
 		claims := &Claims{}
 		for _, name := range names {
 			claims.Requests = append(claims.Requests, v1alpha1.AdoptionLeave{Namespace: "a", Names: []string{name}})
 		}
 		next := Observe(server, Seen{Teams: teams, Claims: claims}, nil, metav1.NewTime(now))
-		wait := r.countWait(server, next)
-		if wait == 0 {
+		news := newsOf(server.Status, next)
+		wait := r.untilWritten(server, news)
+		if wait == 0 && !fails {
+			r.told(server, news)
 			server.Status = next
 		}
 		return wait
@@ -124,17 +128,19 @@ func TestClaimsAreWrittenOnceAMinute(t *testing.T) {
 		after time.Duration
 		teams int32
 		names []string
+		fails bool
 		want  time.Duration
 	}{
-		{0, 0, nil, 0},
-		{0, 1, nil, 0},
-		{10 * time.Second, 1, []string{"A"}, 0},
-		{10 * time.Second, 1, []string{"B"}, 50 * time.Second},
-		{10 * time.Second, 2, []string{"B"}, 30 * time.Second},
-		{30 * time.Second, 2, []string{"B"}, 0},
-		{time.Second, 2, []string{"B"}, 0},
+		{0, 0, nil, false, 0},
+		{0, 1, nil, false, 0},
+		{10 * time.Second, 1, []string{"A"}, true, 0},
+		{0, 1, []string{"A"}, false, 0}, // what was not written counts as told to nobody
+		{10 * time.Second, 1, []string{"B"}, false, 50 * time.Second},
+		{10 * time.Second, 2, []string{"B"}, false, 30 * time.Second},
+		{30 * time.Second, 2, []string{"B"}, false, 0},
+		{time.Second, 2, []string{"B"}, false, 0},
 	} {
-		now = now.Add(c.after)
+		now, fails = now.Add(c.after), c.fails
 		if got := observe(c.teams, c.names...); got != c.want {
 			t.Errorf("%d teams, %v: wait %s, want %s", c.teams, c.names, got, c.want)
 		}

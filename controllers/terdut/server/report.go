@@ -22,11 +22,6 @@ import (
 	"git.ryuvia.com/niklas/terdut-operator/controllers/internal/status"
 )
 
-// countPause is the least time between two writes of a status in which only
-// the number of teams differs, or only what teams claim: everything that lives
-// on the server watches it.
-const countPause = time.Minute
-
 // report is the one way out of a pass: it writes the status if that says
 // something new, tells the transitions, and gives the time of the next pass.
 func (r *Reconciler) report(ctx context.Context, server *v1alpha1.TerdutServer, seen Seen, err error) (ctrl.Result, error) {
@@ -44,7 +39,8 @@ func (r *Reconciler) report(ctx context.Context, server *v1alpha1.TerdutServer, 
 		result = r.Schedule.Ended(client.ObjectKeyFromObject(server), ending)
 	}
 	result.RequeueAfter = min(result.RequeueAfter, r.soon(seen, next))
-	if wait := r.countWait(server, next); wait > 0 {
+	news := newsOf(server.Status, next)
+	if wait := r.untilWritten(server, news); wait > 0 {
 		result.RequeueAfter = min(result.RequeueAfter, wait)
 		return result, nil
 	}
@@ -55,6 +51,7 @@ func (r *Reconciler) report(ctx context.Context, server *v1alpha1.TerdutServer, 
 		}
 		return ctrl.Result{}, err
 	}
+	r.told(server, news)
 	status.Emit(r.Recorder, server, append(rotation, status.Transitions(before, next.Conditions)...)...)
 	status.Emit(r.Recorder, server, fieldEvents(before, next.Conditions)...)
 	status.Emit(r.Recorder, server, unwatchedEvents(before, next.Conditions)...)
@@ -80,42 +77,6 @@ func (r *Reconciler) soonBesides(seen Seen, next v1alpha1.TerdutServerStatus) ti
 		return rolloutPause
 	}
 	return r.Resync * 2
-}
-
-// countWait is how long a status that differs in nothing but the number of
-// teams, or what they claim, has to wait; 0 means not at all. Each of the two has
-// a minute of its own: a team that asks for something is heard although others
-// come.
-func (r *Reconciler) countWait(server *v1alpha1.TerdutServer, next v1alpha1.TerdutServerStatus) (wait time.Duration) {
-	was, quiet := server.Status, next
-	quiet.AttachedTeams, quiet.Conditions = was.AttachedTeams, withClaimsOf(next.Conditions, was.Conditions)
-	was.Conditions = withClaimsOf(was.Conditions, was.Conditions)
-	counts := next.AttachedTeams != was.AttachedTeams
-	claims := !equality.Semantic.DeepEqual(withClaimsOf(nil, next.Conditions), withClaimsOf(nil, was.Conditions))
-	if !counts && !claims {
-		return 0
-	}
-	urgent := !equality.Semantic.DeepEqual(was, quiet)
-	r.memory.of(server, func(e *remembered) {
-		now := r.Now()
-		until := func(written time.Time) time.Duration { return countPause - now.Sub(written) }
-		switch {
-		case urgent, counts && until(e.counted) <= 0, claims && until(e.claimed) <= 0:
-			if counts {
-				e.counted = now
-			}
-			if claims {
-				e.claimed = now
-			}
-		case counts && claims:
-			wait = min(until(e.counted), until(e.claimed))
-		case counts:
-			wait = until(e.counted)
-		default:
-			wait = until(e.claimed)
-		}
-	})
-	return wait
 }
 
 // write applies a whole status if it differs. Afterwards server has it, and
