@@ -12,6 +12,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1alpha1 "git.ryuvia.com/niklas/terdut-operator/api/terdut/v1alpha1"
+	"git.ryuvia.com/niklas/terdut-operator/test/refserver"
+	"git.ryuvia.com/niklas/terdut-operator/test/testenv/sample"
+	"git.ryuvia.com/niklas/terdut-operator/test/testenv/steps"
 )
 
 func itoa(n int64) string { return strconv.FormatInt(n, 10) }
@@ -20,7 +23,7 @@ func itoa(n int64) string { return strconv.FormatInt(n, 10) }
 func webhook(ctx context.Context, s *v1alpha1.TerdutAlertSource) *corev1.Secret {
 	GinkgoHelper()
 	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: s.Namespace, Name: v1alpha1.WebhookSecretName(s.Name)}}
-	if err := read(ctx, secret); err != nil {
+	if err := env.Read(ctx, secret); err != nil {
 		return &corev1.Secret{}
 	}
 	return secret
@@ -42,70 +45,70 @@ func post(address string) int {
 
 var _ = Describe("the webhook Secret", func() {
 	It("holds the exact bytes of a key that works, and belongs to its source", func(ctx SpecContext) {
-		i := newInstall(ctx)
-		a := i.full(ctx)
-		secret := webhook(ctx, a.source)
+		i := env.ReadyInstall(ctx, refserver.Options{})
+		a := i.Full(ctx)
+		secret := webhook(ctx, a.Source)
 		Expect(secret.Data).To(HaveLen(3))
 		key := string(secret.Data["key"])
 		Expect(key).To(MatchRegexp(`^[0-9a-f]{64}$`))
-		Expect(i.peer.IntegrationID(key)).To(Equal(a.source.Status.IntegrationID))
-		base := "http://terdut." + i.platform + ".svc:8080/"
+		Expect(i.Peer.IntegrationID(key)).To(Equal(a.Source.Status.IntegrationID))
+		base := "http://terdut." + i.Platform + ".svc:8080/"
 		Expect(string(secret.Data["internalURL"])).To(HavePrefix(base))
 		Expect(string(secret.Data["url"])).To(Equal(string(secret.Data["internalURL"])))
 		Expect(post(string(secret.Data["url"]))).To(BeNumerically("<", 300))
-		Expect(metav1.IsControlledBy(secret, a.source)).To(BeTrue())
-		Expect(secret.Annotations).To(HaveKeyWithValue(v1alpha1.AnnotationIntegrationID, itoa(a.source.Status.IntegrationID)))
+		Expect(metav1.IsControlledBy(secret, a.Source)).To(BeTrue())
+		Expect(secret.Annotations).To(HaveKeyWithValue(v1alpha1.AnnotationIntegrationID, itoa(a.Source.Status.IntegrationID)))
 		Expect(secret.Labels).To(HaveKeyWithValue(v1alpha1.LabelManagedBy, v1alpha1.ManagedBy))
 	})
 
 	It("is never written over a stranger's", func(ctx SpecContext) {
-		i := newInstall(ctx)
-		team := i.readyTeam(ctx, "Payments")
+		i := env.ReadyInstall(ctx, refserver.Options{})
+		team := i.ReadyTeam(ctx, "Payments")
 		stranger := &corev1.Secret{
-			ObjectMeta: metav1.ObjectMeta{Namespace: i.tenant, Name: "alerts-terdut-webhook"}, Data: map[string][]byte{"key": []byte("mine")},
+			ObjectMeta: metav1.ObjectMeta{Namespace: i.Tenant, Name: "alerts-terdut-webhook"}, Data: map[string][]byte{"key": []byte("mine")},
 		}
-		create(ctx, stranger)
+		env.Create(ctx, stranger)
 		version := stranger.ResourceVersion
-		i.peer.ResetRequests()
-		s := source(team, "alerts")
-		create(ctx, s)
-		eventuallyTold(ctx, s, v1alpha1.ConditionReady, "False NameConflict")
-		Expect(told(ctx, s, v1alpha1.ConditionStalled)()).To(Equal("True NameConflict"))
-		Expect(message(s, v1alpha1.ConditionReady)).To(ContainSubstring("alerts-terdut-webhook"))
-		Expect(i.peer.Calls("POST")).To(BeEmpty())
-		Expect(read(ctx, stranger)).To(Succeed())
+		i.Peer.ResetRequests()
+		s := sample.Source(team, "alerts")
+		env.Create(ctx, s)
+		env.EventuallyTold(ctx, s, v1alpha1.ConditionReady, "False NameConflict")
+		Expect(env.Told(ctx, s, v1alpha1.ConditionStalled)()).To(Equal("True NameConflict"))
+		Expect(steps.Message(s, v1alpha1.ConditionReady)).To(ContainSubstring("alerts-terdut-webhook"))
+		Expect(i.Peer.Calls("POST")).To(BeEmpty())
+		Expect(env.Read(ctx, stranger)).To(Succeed())
 		Expect(stranger.ResourceVersion).To(Equal(version))
 
 		By("going on when it is gone")
-		remove(ctx, stranger)
-		eventuallyReady(ctx, s)
-		Expect(i.peer.IntegrationID(string(webhook(ctx, s).Data["key"]))).To(Equal(s.Status.IntegrationID))
+		env.Remove(ctx, stranger)
+		env.EventuallyReady(ctx, s)
+		Expect(i.Peer.IntegrationID(string(webhook(ctx, s).Data["key"]))).To(Equal(s.Status.IntegrationID))
 	})
 
 	It("gets a new key when it is lost, and the old one works until the grace ends", func(ctx SpecContext) {
-		i := newInstall(ctx)
-		a := i.full(ctx)
-		old, oldID := webhook(ctx, a.source), a.source.Status.IntegrationID
-		remove(ctx, old)
-		Eventually(func() string { return string(webhook(ctx, a.source).Data["key"]) }).Should(And(
+		i := env.ReadyInstall(ctx, refserver.Options{})
+		a := i.Full(ctx)
+		old, oldID := webhook(ctx, a.Source), a.Source.Status.IntegrationID
+		env.Remove(ctx, old)
+		Eventually(func() string { return string(webhook(ctx, a.Source).Data["key"]) }).Should(And(
 			HaveLen(64), Not(Equal(string(old.Data["key"])))))
 		Eventually(func(g Gomega) {
-			g.Expect(read(ctx, a.source)).To(Succeed())
-			g.Expect(a.source.Status.IntegrationID).NotTo(Equal(oldID))
-			g.Expect(a.source.Status.Retiring).To(ConsistOf(HaveField("ID", oldID)))
+			g.Expect(env.Read(ctx, a.Source)).To(Succeed())
+			g.Expect(a.Source.Status.IntegrationID).NotTo(Equal(oldID))
+			g.Expect(a.Source.Status.Retiring).To(ConsistOf(HaveField("ID", oldID)))
 		}).Should(Succeed())
-		eventuallyReady(ctx, a.source)
-		Expect(i.peer.Integrations(a.team.Status.TeamID)).To(ConsistOf(
-			And(HaveField("ID", a.source.Status.IntegrationID), HaveField("Name", "alerts")),
+		env.EventuallyReady(ctx, a.Source)
+		Expect(i.Peer.Integrations(a.Team.Status.TeamID)).To(ConsistOf(
+			And(HaveField("ID", a.Source.Status.IntegrationID), HaveField("Name", "alerts")),
 			And(HaveField("ID", oldID), HaveField("Name", "alerts-retired-"+itoa(oldID))),
 		))
 		Expect(post(string(old.Data["url"]))).To(BeNumerically("<", 300))
-		Expect(post(string(webhook(ctx, a.source).Data["url"]))).To(BeNumerically("<", 300))
-		eventuallyEvent(ctx, a.source, HavePrefix("Warning Rotated"))
+		Expect(post(string(webhook(ctx, a.Source).Data["url"]))).To(BeNumerically("<", 300))
+		env.EventuallyEvent(ctx, a.Source, HavePrefix("Warning Rotated"))
 
 		By("deleting both with the source")
-		remove(ctx, a.source)
-		eventuallyGone(ctx, a.source, old)
-		Expect(i.peer.Integrations(a.team.Status.TeamID)).To(BeEmpty())
+		env.Remove(ctx, a.Source)
+		env.EventuallyGone(ctx, a.Source, old)
+		Expect(i.Peer.Integrations(a.Team.Status.TeamID)).To(BeEmpty())
 	})
 })

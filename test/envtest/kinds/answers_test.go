@@ -10,58 +10,59 @@ import (
 	v1alpha1 "git.ryuvia.com/niklas/terdut-operator/api/terdut/v1alpha1"
 	"git.ryuvia.com/niklas/terdut-operator/test/refserver"
 	"git.ryuvia.com/niklas/terdut-operator/test/refserver/model"
+	"git.ryuvia.com/niklas/terdut-operator/test/testenv/steps"
 )
 
 // peerSwitch makes a switch as a person would.
-func peerSwitch(i *install, team int64, name, matcher string) {
+func peerSwitch(i *steps.Install, team int64, name, matcher string) {
 	GinkgoHelper()
-	_, err := i.peer.Model().CreateSwitch(team, model.Switch{Name: name, Matcher: matcher, TimeoutText: "15m", Severity: "critical"})
+	_, err := i.Peer.Model().CreateSwitch(team, model.Switch{Name: name, Matcher: matcher, TimeoutText: "15m", Severity: "critical"})
 	Expect(err).NotTo(HaveOccurred())
 }
 
 var _ = Describe("an answer that proves nothing", func() {
 	DescribeTable("leads to no call that makes or deletes, and to one write when it is over",
 		func(ctx SpecContext, fault refserver.Fault, reason string) {
-			i := newInstall(ctx)
-			a := i.full(ctx)
-			i.peer.SetFault(func(r *http.Request, route string) refserver.Fault {
+			i := env.ReadyInstall(ctx, refserver.Options{})
+			a := i.Full(ctx)
+			i.Peer.SetFault(func(r *http.Request, route string) refserver.Fault {
 				// The server's own key is asked about elsewhere.
 				if route == "GET /api/me" || route == "GET /healthz" {
 					return nil
 				}
 				return fault
 			})
-			i.peer.ResetRequests()
-			for _, o := range a.objects {
-				eventuallyTold(ctx, o, v1alpha1.ConditionSynced, "Unknown "+reason)
-				Expect(told(ctx, o, v1alpha1.ConditionReady)()).To(Equal("True Ready"), "%T", o)
+			i.Peer.ResetRequests()
+			for _, o := range a.Objects() {
+				env.EventuallyTold(ctx, o, v1alpha1.ConditionSynced, "Unknown "+reason)
+				Expect(env.Told(ctx, o, v1alpha1.ConditionReady)()).To(Equal("True Ready"), "%T", o)
 			}
-			before := versionsOf(a.objects)
+			before := versionsOf(a.Objects())
 			Consistently(func() map[string]string {
-				for _, o := range a.objects {
-					Expect(read(ctx, o)).To(Succeed())
+				for _, o := range a.Objects() {
+					Expect(env.Read(ctx, o)).To(Succeed())
 				}
-				return versionsOf(a.objects)
+				return versionsOf(a.Objects())
 			}, 2*resync).Should(Equal(before), "the same answer again is no news")
-			Expect(i.peer.Calls("POST", "DELETE", "PUT", "PATCH")).To(BeEmpty())
+			Expect(i.Peer.Calls("POST", "DELETE", "PUT", "PATCH")).To(BeEmpty())
 
-			i.peer.SetFault(nil)
+			i.Peer.SetFault(nil)
 			env.Requests.Reset()
-			for _, o := range a.objects {
-				eventuallyTold(ctx, o, v1alpha1.ConditionSynced, "True InSync")
+			for _, o := range a.Objects() {
+				env.EventuallyTold(ctx, o, v1alpha1.ConditionSynced, "True InSync")
 			}
 			writes := 0
 			for _, w := range env.Requests.Writes() {
-				for _, o := range a.objects {
+				for _, o := range a.Objects() {
 					if hasSuffix(w, o) {
 						writes++
 					}
 				}
 			}
-			Expect(writes).To(Equal(len(a.objects)), "one write for each")
-			Expect(i.peer.Calls("POST", "DELETE", "PUT", "PATCH")).To(BeEmpty())
-			for _, o := range a.objects {
-				Expect(meta.IsStatusConditionTrue(conditions(o), v1alpha1.ConditionReady)).To(BeTrue())
+			Expect(writes).To(Equal(len(a.Objects())), "one write for each")
+			Expect(i.Peer.Calls("POST", "DELETE", "PUT", "PATCH")).To(BeEmpty())
+			for _, o := range a.Objects() {
+				Expect(meta.IsStatusConditionTrue(steps.Conditions(o), v1alpha1.ConditionReady)).To(BeTrue())
 			}
 		},
 		Entry("a page", refserver.Answer(200, "text/html", "<html>hello</html>"), "UnexpectedAnswer"),

@@ -13,6 +13,9 @@ import (
 
 	v1alpha1 "git.ryuvia.com/niklas/terdut-operator/api/terdut/v1alpha1"
 	"git.ryuvia.com/niklas/terdut-operator/test/figures"
+	"git.ryuvia.com/niklas/terdut-operator/test/refserver"
+	"git.ryuvia.com/niklas/terdut-operator/test/testenv/sample"
+	"git.ryuvia.com/niklas/terdut-operator/test/testenv/steps"
 )
 
 // policy is a consent, and what it says to a namespace that bears the label.
@@ -24,7 +27,7 @@ type policy struct {
 
 func policies() []policy {
 	selector := func(value string) *metav1.LabelSelector {
-		return &metav1.LabelSelector{MatchLabels: map[string]string{allowed: value}}
+		return &metav1.LabelSelector{MatchLabels: map[string]string{sample.Allowed: value}}
 	}
 	return []policy{
 		{"None", false, v1alpha1.AllowedNamespaces{From: v1alpha1.FromNone}},
@@ -41,53 +44,53 @@ func policies() []policy {
 var paths = []struct {
 	name string
 	// act does it and waits until it has had its effect.
-	act func(ctx context.Context, i *install, team *v1alpha1.TerdutTeam, admitted bool)
+	act func(ctx context.Context, i *steps.Install, team *v1alpha1.TerdutTeam, admitted bool)
 	// calls to the server where the answer is no.
 	calls []string
 }{
-	{name: "create", act: func(ctx context.Context, i *install, team *v1alpha1.TerdutTeam, admitted bool) {
-		fresh := i.teamIn(team.Namespace, "Fresh")
-		create(ctx, fresh)
+	{name: "create", act: func(ctx context.Context, i *steps.Install, team *v1alpha1.TerdutTeam, admitted bool) {
+		fresh := i.TeamIn(team.Namespace, "Fresh")
+		env.Create(ctx, fresh)
 		eventuallyAnswered(ctx, fresh, admitted)
 	}},
-	{name: "resync", act: func(ctx context.Context, _ *install, team *v1alpha1.TerdutTeam, admitted bool) {
+	{name: "resync", act: func(ctx context.Context, _ *steps.Install, team *v1alpha1.TerdutTeam, admitted bool) {
 		// A change of the spec is a pass that is seen to end.
-		change(ctx, team, func(t *v1alpha1.TerdutTeam) { t.Spec.OIDC = &v1alpha1.TeamOIDC{MemberGroup: "members"} })
+		steps.Change(ctx, env, team, func(t *v1alpha1.TerdutTeam) { t.Spec.OIDC = &v1alpha1.TeamOIDC{MemberGroup: "members"} })
 		eventuallyAnswered(ctx, team, admitted)
 	}},
-	{name: "child", act: func(ctx context.Context, _ *install, team *v1alpha1.TerdutTeam, admitted bool) {
-		children := []*v1alpha1.TerdutAlertSource{source(team, "one"), source(team, "two")}
+	{name: "child", act: func(ctx context.Context, _ *steps.Install, team *v1alpha1.TerdutTeam, admitted bool) {
+		children := []*v1alpha1.TerdutAlertSource{sample.Source(team, "one"), sample.Source(team, "two")}
 		for _, c := range children {
-			create(ctx, c)
+			env.Create(ctx, c)
 			if admitted {
-				eventuallyReady(ctx, c)
+				env.EventuallyReady(ctx, c)
 			} else {
-				eventuallyTold(ctx, c, v1alpha1.ConditionReady, "False RefNotPermitted")
+				env.EventuallyTold(ctx, c, v1alpha1.ConditionReady, "False RefNotPermitted")
 			}
 		}
 	}},
-	{name: "delete", act: func(ctx context.Context, i *install, team *v1alpha1.TerdutTeam, _ bool) {
-		remove(ctx, team)
-		eventuallyGone(ctx, team)
-		Expect(i.peer.Teams()).To(BeEmpty())
+	{name: "delete", act: func(ctx context.Context, i *steps.Install, team *v1alpha1.TerdutTeam, _ bool) {
+		env.Remove(ctx, team)
+		env.EventuallyGone(ctx, team)
+		Expect(i.Peer.Teams()).To(BeEmpty())
 	}, calls: []string{"GET /api/teams", "DELETE /api/teams/{teamID}"}},
 }
 
 func eventuallyAnswered(ctx context.Context, team *v1alpha1.TerdutTeam, admitted bool) {
 	GinkgoHelper()
 	if admitted {
-		eventuallyReady(ctx, team)
+		env.EventuallyReady(ctx, team)
 		return
 	}
-	eventuallyTold(ctx, team, v1alpha1.ConditionReady, "False RefNotPermitted")
+	env.EventuallyTold(ctx, team, v1alpha1.ConditionReady, "False RefNotPermitted")
 }
 
 // readsOf are the Secrets that were read in the namespace of the tenant. Those
 // of the server are read by its own controller, on its own behalf.
-func readsOf(i *install) []string {
+func readsOf(i *steps.Install) []string {
 	var out []string
 	for _, read := range env.Requests.SecretReads() {
-		if strings.HasPrefix(read, i.tenant+"/") {
+		if strings.HasPrefix(read, i.Tenant+"/") {
 			out = append(out, read)
 		}
 	}
@@ -119,22 +122,22 @@ var _ = Describe("the consent matrix", func() {
 					where = "the server's own namespace"
 				}
 				It(fmt.Sprintf("%s, %s, %s", p.name, where, path.name), Label("consent-matrix"), func(ctx SpecContext) {
-					i := newInstall(ctx)
-					namespace := i.tenant
+					i := env.ReadyInstall(ctx, refserver.Options{})
+					namespace := i.Tenant
 					if own {
-						namespace = i.platform
+						namespace = i.Platform
 					}
-					team := i.teamIn(namespace, "Payments")
+					team := i.TeamIn(namespace, "Payments")
 					if own {
 						team.Spec.ServerRef.Namespace = ""
 					}
-					create(ctx, team)
-					eventuallyReady(ctx, team)
+					env.Create(ctx, team)
+					env.EventuallyReady(ctx, team)
 					admitted := own || p.admits
-					change(ctx, i.server, func(s *v1alpha1.TerdutServer) { s.Spec.AllowedTeams.Namespaces = p.AllowedNamespaces })
+					steps.Change(ctx, env, i.Server, func(s *v1alpha1.TerdutServer) { s.Spec.AllowedTeams.Namespaces = p.AllowedNamespaces })
 					eventuallyAnswered(ctx, team, admitted)
 
-					i.peer.ResetRequests()
+					i.Peer.ResetRequests()
 					env.Requests.Reset()
 					path.act(ctx, i, team, admitted)
 					if admitted {

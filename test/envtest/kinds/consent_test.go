@@ -10,13 +10,16 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1alpha1 "git.ryuvia.com/niklas/terdut-operator/api/terdut/v1alpha1"
+	"git.ryuvia.com/niklas/terdut-operator/test/refserver"
+	"git.ryuvia.com/niklas/terdut-operator/test/testenv/sample"
+	"git.ryuvia.com/niklas/terdut-operator/test/testenv/steps"
 )
 
 // teamCalls are the calls to a server that have to do with teams. Whether the
 // server's own key is good is asked all the time.
-func teamCalls(i *install) []string {
+func teamCalls(i *steps.Install) []string {
 	var out []string
-	for _, call := range i.peer.Calls("GET", "POST", "PUT", "PATCH", "DELETE") {
+	for _, call := range i.Peer.Calls("GET", "POST", "PUT", "PATCH", "DELETE") {
 		if strings.Contains(call, "/api/teams") {
 			out = append(out, call)
 		}
@@ -27,32 +30,32 @@ func teamCalls(i *install) []string {
 // label sets or takes away the label that the servers here ask for.
 func label(ctx context.Context, namespace string, present bool) {
 	GinkgoHelper()
-	change(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}, func(ns *corev1.Namespace) {
-		delete(ns.Labels, allowed)
+	steps.Change(ctx, env, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}, func(ns *corev1.Namespace) {
+		delete(ns.Labels, sample.Allowed)
 		if present {
-			ns.Labels[allowed] = "true"
+			ns.Labels[sample.Allowed] = "true"
 		}
 	})
 }
 
 var _ = Describe("consent", func() {
 	DescribeTable("of a server to teams of other namespaces", func(ctx SpecContext, from v1alpha1.FromNamespaces, admits bool) {
-		i := newInstall(ctx)
-		change(ctx, i.server, func(s *v1alpha1.TerdutServer) {
+		i := env.ReadyInstall(ctx, refserver.Options{})
+		steps.Change(ctx, env, i.Server, func(s *v1alpha1.TerdutServer) {
 			s.Spec.AllowedTeams.Namespaces = v1alpha1.AllowedNamespaces{From: from}
 		})
-		i.peer.ResetRequests()
-		far, near := i.team("Far"), i.teamIn(i.platform, "Near")
+		i.Peer.ResetRequests()
+		far, near := i.Team("Far"), i.TeamIn(i.Platform, "Near")
 		near.Spec.ServerRef.Namespace = ""
-		create(ctx, far, near)
-		eventuallyReady(ctx, near)
+		env.Create(ctx, far, near)
+		env.EventuallyReady(ctx, near)
 		if admits {
-			eventuallyReady(ctx, far)
+			env.EventuallyReady(ctx, far)
 			return
 		}
-		eventuallyTold(ctx, far, v1alpha1.ConditionReady, "False RefNotPermitted")
+		env.EventuallyTold(ctx, far, v1alpha1.ConditionReady, "False RefNotPermitted")
 		Expect(far.Finalizers).To(BeEmpty())
-		Expect(i.peer.Teams()).To(ConsistOf(HaveField("Name", "Near")))
+		Expect(i.Peer.Teams()).To(ConsistOf(HaveField("Name", "Near")))
 	},
 		Entry("None", v1alpha1.FromNone, false),
 		Entry("Same", v1alpha1.FromSame, false),
@@ -60,52 +63,52 @@ var _ = Describe("consent", func() {
 	)
 
 	It("does not tell a server that is missing from one that forbids", func(ctx SpecContext) {
-		i := newInstall(ctx)
-		stranger := namespace(ctx, "stranger", nil)
-		forbidden, missing := i.teamIn(stranger, "Forbidden"), i.teamIn(stranger, "Missing")
+		i := env.ReadyInstall(ctx, refserver.Options{})
+		stranger := env.NewNamespace(ctx, "stranger", nil)
+		forbidden, missing := i.TeamIn(stranger, "Forbidden"), i.TeamIn(stranger, "Missing")
 		missing.Spec.ServerRef.Name = "nothing"
-		create(ctx, forbidden, missing)
-		eventuallyTold(ctx, forbidden, v1alpha1.ConditionReady, "False RefNotPermitted")
-		eventuallyTold(ctx, missing, v1alpha1.ConditionReady, "False RefNotPermitted")
-		Expect(conditions(forbidden)).To(HaveLen(len(conditions(missing))))
-		for n, c := range conditions(forbidden) {
-			other := conditions(missing)[n]
+		env.Create(ctx, forbidden, missing)
+		env.EventuallyTold(ctx, forbidden, v1alpha1.ConditionReady, "False RefNotPermitted")
+		env.EventuallyTold(ctx, missing, v1alpha1.ConditionReady, "False RefNotPermitted")
+		Expect(steps.Conditions(forbidden)).To(HaveLen(len(steps.Conditions(missing))))
+		for n, c := range steps.Conditions(forbidden) {
+			other := steps.Conditions(missing)[n]
 			Expect(strings.ReplaceAll(c.Message, "/terdut", "/nothing")).To(Equal(other.Message))
 			Expect(c.Reason).To(Equal(other.Reason))
 		}
 	})
 
 	It("stops everything when it is taken back, keeps what is there, and starts again", func(ctx SpecContext) {
-		i := newInstall(ctx)
-		a := i.full(ctx)
-		label(ctx, i.tenant, false)
-		for _, o := range a.objects {
-			eventuallyTold(ctx, o, v1alpha1.ConditionReady, "False RefNotPermitted")
-			Expect(told(ctx, o, v1alpha1.ConditionStalled)()).To(Equal("True RefNotPermitted"))
+		i := env.ReadyInstall(ctx, refserver.Options{})
+		a := i.Full(ctx)
+		label(ctx, i.Tenant, false)
+		for _, o := range a.Objects() {
+			env.EventuallyTold(ctx, o, v1alpha1.ConditionReady, "False RefNotPermitted")
+			Expect(env.Told(ctx, o, v1alpha1.ConditionStalled)()).To(Equal("True RefNotPermitted"))
 		}
-		i.peer.ResetRequests()
+		i.Peer.ResetRequests()
 		Consistently(func() []string { return teamCalls(i) }, 3*resync).Should(BeEmpty())
-		Expect(i.peer.Teams()).To(HaveLen(1))
-		Expect(i.peer.Switches(a.team.Status.TeamID)).To(HaveLen(1))
-		Expect(i.peer.Integrations(a.team.Status.TeamID)).To(HaveLen(1))
-		Expect(i.peer.Escalation(a.team.Status.TeamID).Levels).To(HaveLen(1))
+		Expect(i.Peer.Teams()).To(HaveLen(1))
+		Expect(i.Peer.Switches(a.Team.Status.TeamID)).To(HaveLen(1))
+		Expect(i.Peer.Integrations(a.Team.Status.TeamID)).To(HaveLen(1))
+		Expect(i.Peer.Escalation(a.Team.Status.TeamID).Levels).To(HaveLen(1))
 
 		By("the label being back")
-		label(ctx, i.tenant, true)
-		eventuallyReady(ctx, a.objects...)
-		Expect(i.peer.Calls("POST", "PUT", "PATCH", "DELETE")).To(BeEmpty())
+		label(ctx, i.Tenant, true)
+		env.EventuallyReady(ctx, a.Objects()...)
+		Expect(i.Peer.Calls("POST", "PUT", "PATCH", "DELETE")).To(BeEmpty())
 
 		By("cleaning up after it was taken back again")
-		label(ctx, i.tenant, false)
-		eventuallyTold(ctx, a.source, v1alpha1.ConditionReady, "False RefNotPermitted")
-		i.peer.ResetRequests()
-		remove(ctx, a.children...)
-		eventuallyGone(ctx, a.children...)
-		remove(ctx, a.team)
-		eventuallyGone(ctx, a.team)
-		Expect(i.peer.Teams()).To(BeEmpty())
+		label(ctx, i.Tenant, false)
+		env.EventuallyTold(ctx, a.Source, v1alpha1.ConditionReady, "False RefNotPermitted")
+		i.Peer.ResetRequests()
+		env.Remove(ctx, a.Children()...)
+		env.EventuallyGone(ctx, a.Children()...)
+		env.Remove(ctx, a.Team)
+		env.EventuallyGone(ctx, a.Team)
+		Expect(i.Peer.Teams()).To(BeEmpty())
 		// Among them the account of the team's own key.
-		Expect(i.peer.Calls("POST", "DELETE")).To(HaveLen(4))
-		Expect(i.peer.Calls("PUT")).To(HaveLen(1))
+		Expect(i.Peer.Calls("POST", "DELETE")).To(HaveLen(4))
+		Expect(i.Peer.Calls("PUT")).To(HaveLen(1))
 	})
 })

@@ -9,28 +9,33 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1alpha1 "git.ryuvia.com/niklas/terdut-operator/api/terdut/v1alpha1"
+	"git.ryuvia.com/niklas/terdut-operator/test/refserver"
+	"git.ryuvia.com/niklas/terdut-operator/test/testenv/sample"
+	"git.ryuvia.com/niklas/terdut-operator/test/testenv/steps"
 )
 
 var _ = Describe("what is created", func() {
 	It("stands on the server once, under its own name, and says so", func(ctx SpecContext) {
-		i := newInstall(ctx)
-		_, _, err := i.peer.AddUser("alice", false)
+		i := env.ReadyInstall(ctx, refserver.Options{})
+		_, _, err := i.Peer.AddUser("alice", false)
 		Expect(err).NotTo(HaveOccurred())
-		a := i.full(ctx)
-		change(ctx, a.rule, func(r *v1alpha1.TerdutEscalationRule) { r.Spec.Levels = append(r.Spec.Levels, level("15m", "alice")) })
-		eventuallyReady(ctx, a.rule)
+		a := i.Full(ctx)
+		steps.Change(ctx, env, a.Rule, func(r *v1alpha1.TerdutEscalationRule) {
+			r.Spec.Levels = append(r.Spec.Levels, sample.Level("15m", "alice"))
+		})
+		env.EventuallyReady(ctx, a.Rule)
 
 		By("the server")
-		Expect(i.peer.Teams()).To(HaveLen(1))
-		team := i.peer.Teams()[0]
+		Expect(i.Peer.Teams()).To(HaveLen(1))
+		team := i.Peer.Teams()[0]
 		Expect(team.Name).To(Equal("Payments"))
-		policy := i.peer.Escalation(team.ID)
+		policy := i.Peer.Escalation(team.ID)
 		Expect(policy.Levels).To(HaveLen(2))
 		Expect(policy.RepeatCount).To(Equal(2))
 		Expect(policy.Levels[0].Timeout).To(Equal(5 * time.Minute))
 		Expect(policy.Levels[1].Targets).To(HaveLen(2))
 		Expect(policy.Levels[1].Targets[1].UserID).NotTo(BeZero())
-		switches, integrations := i.peer.Switches(team.ID), i.peer.Integrations(team.ID)
+		switches, integrations := i.Peer.Switches(team.ID), i.Peer.Integrations(team.ID)
 		Expect(switches).To(HaveLen(1))
 		Expect(switches[0].Name).To(Equal("watchdog"))
 		Expect(integrations).To(HaveLen(1))
@@ -42,53 +47,53 @@ var _ = Describe("what is created", func() {
 			id     int64
 			owner  metav1.Object
 		}{
-			{a.team.Status.RemoteStatus, team.ID, a.team},
-			{a.rule.Status.RemoteStatus, team.ID, a.rule},
-			{a.deadman.Status.RemoteStatus, switches[0].ID, a.deadman},
-			{a.source.Status.RemoteStatus, integrations[0].ID, a.source},
+			{a.Team.Status.RemoteStatus, team.ID, a.Team},
+			{a.Rule.Status.RemoteStatus, team.ID, a.Rule},
+			{a.Switch.Status.RemoteStatus, switches[0].ID, a.Switch},
+			{a.Source.Status.RemoteStatus, integrations[0].ID, a.Source},
 		} {
 			Expect(s.status.ObservedGeneration).To(Equal(s.owner.GetGeneration()))
 			Expect(s.status.PendingCreate).To(BeNil())
 			Expect(s.status.Retiring).To(BeEmpty())
 			Expect(s.status.Remote).To(HaveValue(And(
 				HaveField("ID", s.id), HaveField("TeamID", team.ID), HaveField("OwnerUID", s.owner.GetUID()),
-				HaveField("ServerNamespace", i.platform), HaveField("ServerName", "terdut"), HaveField("ServerUID", i.server.UID),
+				HaveField("ServerNamespace", i.Platform), HaveField("ServerName", "terdut"), HaveField("ServerUID", i.Server.UID),
 				HaveField("Adopted", false),
 			)), "%T", s.owner)
 			types := []any{HaveField("Type", "Ready"), HaveField("Type", "ReferencesResolved"), HaveField("Type", "Synced")}
-			if s.owner == metav1.Object(a.team) {
+			if s.owner == metav1.Object(a.Team) {
 				types = append(types, HaveField("Type", "CredentialsReady"))
 			}
 			Expect(s.status.Conditions).To(HaveExactElements(types...))
 		}
-		Expect(a.team.Status.TeamID).To(Equal(team.ID))
-		Expect(a.deadman.Status.SwitchID).To(Equal(switches[0].ID))
-		Expect(a.deadman.Status.Applied).To(HaveValue(HaveField("Matcher", a.deadman.Spec.Matcher)))
-		Expect(a.source.Status.IntegrationID).To(Equal(integrations[0].ID))
-		Expect(a.source.Status.WebhookURLSecretRef).To(HaveValue(HaveField("Name", "alerts-terdut-webhook")))
+		Expect(a.Team.Status.TeamID).To(Equal(team.ID))
+		Expect(a.Switch.Status.SwitchID).To(Equal(switches[0].ID))
+		Expect(a.Switch.Status.Applied).To(HaveValue(HaveField("Matcher", a.Switch.Spec.Matcher)))
+		Expect(a.Source.Status.IntegrationID).To(Equal(integrations[0].ID))
+		Expect(a.Source.Status.WebhookURLSecretRef).To(HaveValue(HaveField("Name", "alerts-terdut-webhook")))
 
 		By("the Events")
-		eventuallyEvent(ctx, a.team, And(HavePrefix("Normal Created"), ContainSubstring(fmt.Sprintf("team %q (%d)", "Payments", team.ID))))
-		eventuallyEvent(ctx, a.deadman, And(HavePrefix("Normal Created"), ContainSubstring("dead man's switch \"watchdog\"")))
-		eventuallyEvent(ctx, a.source, And(HavePrefix("Normal Created"), ContainSubstring("integration \"alerts\"")))
-		eventuallyEvent(ctx, a.rule, ContainSubstring("levels"))
-		for _, o := range a.objects {
-			eventuallyEvent(ctx, o, HavePrefix("Normal Ready"))
+		env.EventuallyEvent(ctx, a.Team, And(HavePrefix("Normal Created"), ContainSubstring(fmt.Sprintf("team %q (%d)", "Payments", team.ID))))
+		env.EventuallyEvent(ctx, a.Switch, And(HavePrefix("Normal Created"), ContainSubstring("dead man's switch \"watchdog\"")))
+		env.EventuallyEvent(ctx, a.Source, And(HavePrefix("Normal Created"), ContainSubstring("integration \"alerts\"")))
+		env.EventuallyEvent(ctx, a.Rule, ContainSubstring("levels"))
+		for _, o := range a.Objects() {
+			env.EventuallyEvent(ctx, o, HavePrefix("Normal Ready"))
 		}
 	})
 
 	It("shows what matters in a table", func(ctx SpecContext) {
-		i := newInstall(ctx)
-		a := i.full(ctx)
+		i := env.ReadyInstall(ctx, refserver.Options{})
+		a := i.Full(ctx)
 		for _, want := range []struct {
 			resource string
 			object   metav1.Object
 			cells    map[string]string
 		}{
-			{"terdutteams", a.team, map[string]string{"Display Name": "Payments", "Server": "terdut", "ID": fmt.Sprint(a.team.Status.TeamID)}},
-			{"terdutescalationrules", a.rule, map[string]string{"Team": a.team.Name, "Team ID": fmt.Sprint(a.team.Status.TeamID)}},
-			{"terdutdeadmanswitches", a.deadman, map[string]string{"Switch": "watchdog", "Timeout": "15m", "ID": fmt.Sprint(a.deadman.Status.SwitchID)}},
-			{"terdutalertsources", a.source, map[string]string{"Kind": "alertmanager", "Secret": "alerts-terdut-webhook", "ID": fmt.Sprint(a.source.Status.IntegrationID)}},
+			{"terdutteams", a.Team, map[string]string{"Display Name": "Payments", "Server": "terdut", "ID": fmt.Sprint(a.Team.Status.TeamID)}},
+			{"terdutescalationrules", a.Rule, map[string]string{"Team": a.Team.Name, "Team ID": fmt.Sprint(a.Team.Status.TeamID)}},
+			{"terdutdeadmanswitches", a.Switch, map[string]string{"Switch": "watchdog", "Timeout": "15m", "ID": fmt.Sprint(a.Switch.Status.SwitchID)}},
+			{"terdutalertsources", a.Source, map[string]string{"Kind": "alertmanager", "Secret": "alerts-terdut-webhook", "ID": fmt.Sprint(a.Source.Status.IntegrationID)}},
 		} {
 			row, err := env.Row(ctx, want.resource, want.object.GetNamespace(), want.object.GetName())
 			Expect(err).NotTo(HaveOccurred())
@@ -100,18 +105,18 @@ var _ = Describe("what is created", func() {
 	})
 
 	It("waits for its team, and two rules that came with it sort it out", func(ctx SpecContext) {
-		i := newInstall(ctx)
-		team := i.team("Later")
+		i := env.ReadyInstall(ctx, refserver.Options{})
+		team := i.Team("Later")
 		team.Name, team.GenerateName = "later", ""
-		first, second, watchdog := rule(team, "first", level("5m")), rule(team, "second", level("9m")), deadman(team, "watchdog")
-		create(ctx, first, second, watchdog)
-		eventuallyTold(ctx, watchdog, v1alpha1.ConditionReady, "False WaitingForTeam")
-		eventuallyTold(ctx, first, v1alpha1.ConditionReady, "False WaitingForTeam")
-		eventuallyTold(ctx, second, v1alpha1.ConditionReady, "False WaitingForTeam")
-		create(ctx, team)
-		eventuallyReady(ctx, team, watchdog)
+		first, second, watchdog := sample.Rule(team, "first", sample.Level("5m")), sample.Rule(team, "second", sample.Level("9m")), sample.Switch(team, "watchdog")
+		env.Create(ctx, first, second, watchdog)
+		env.EventuallyTold(ctx, watchdog, v1alpha1.ConditionReady, "False WaitingForTeam")
+		env.EventuallyTold(ctx, first, v1alpha1.ConditionReady, "False WaitingForTeam")
+		env.EventuallyTold(ctx, second, v1alpha1.ConditionReady, "False WaitingForTeam")
+		env.Create(ctx, team)
+		env.EventuallyReady(ctx, team, watchdog)
 		Eventually(func() []string {
-			return []string{told(ctx, first, v1alpha1.ConditionReady)(), told(ctx, second, v1alpha1.ConditionReady)()}
+			return []string{env.Told(ctx, first, v1alpha1.ConditionReady)(), env.Told(ctx, second, v1alpha1.ConditionReady)()}
 		}).Should(ConsistOf("True Ready", "False WaitingForRule"))
 	})
 })

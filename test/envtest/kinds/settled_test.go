@@ -8,6 +8,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"git.ryuvia.com/niklas/terdut-operator/test/figures"
+	"git.ryuvia.com/niklas/terdut-operator/test/refserver"
 )
 
 func hasSuffix(write string, o client.Object) bool {
@@ -28,29 +29,29 @@ func versionsOf(objects []client.Object) map[string]string {
 var _ = Describe("an untouched install", func() {
 	// Alone, since every other spec's objects are looked at again as well.
 	It("costs no write on either plane", Serial, func(ctx SpecContext) {
-		i := newInstall(ctx)
-		a := i.full(ctx)
-		objects := append([]client.Object{i.server, webhook(ctx, a.source)}, a.objects...)
+		i := env.ReadyInstall(ctx, refserver.Options{})
+		a := i.Full(ctx)
+		objects := append([]client.Object{i.Server, webhook(ctx, a.Source)}, a.Objects()...)
 		// The number of teams is told once a minute at most, and may be told
 		// once more.
 		lookedAt := func() int { return len(teamCalls(i)) }
-		i.peer.ResetRequests()
+		i.Peer.ResetRequests()
 		Eventually(lookedAt).Should(BeNumerically(">=", 8))
 		for _, o := range objects {
-			Expect(read(ctx, o)).To(Succeed())
+			Expect(env.Read(ctx, o)).To(Succeed())
 		}
 		before := versionsOf(objects)
-		i.peer.ResetRequests()
+		i.Peer.ResetRequests()
 		env.Requests.Reset()
 		// Four kinds, one list each at every resync.
 		Eventually(lookedAt, 30*resync).Should(BeNumerically(">=", 40))
 		for _, o := range objects {
-			Expect(read(ctx, o)).To(Succeed())
+			Expect(env.Read(ctx, o)).To(Succeed())
 		}
 		Expect(versionsOf(objects)).To(Equal(before))
-		writes := i.peer.Writes()
+		writes := i.Peer.Writes()
 		for _, w := range env.Requests.Writes() {
-			if strings.Contains(w, i.platform) || strings.Contains(w, i.tenant) {
+			if strings.Contains(w, i.Platform) || strings.Contains(w, i.Tenant) {
 				writes++
 				AddReportEntry("write", w)
 			}
