@@ -10,6 +10,8 @@ LINT := go tool -modfile=hack/lint/go.mod golangci-lint-kube-api-linter
 
 # Suites that start a real API server. Everything else is unit tests.
 REAL := ./test/chart/... ./test/helm/... ./test/cel/... ./test/controlplane/... ./test/localnode/... ./test/envtest/... ./controllers/internal/apply/envtest/...
+# This one measures, so nothing runs beside it. The others wait most of the time, and two run side by side.
+LOAD := ./test/envtest/load
 # Suites on a whole node take root; they run by `make e2e`.
 NODE := ./test/node/...
 REAL_DIRS := $(subst ./,,$(subst /...,,$(REAL) $(NODE)))
@@ -67,9 +69,11 @@ test: ## Run the unit tests under the race detector, then the suites on a real A
 	go run ./test/helm/cmd/helm
 	$(TOOL) gotestsum --format pkgname --format-hide-empty-pkg --jsonfile $(RESULTS)/unit.json -- -race \
 		$$(go list ./... | grep -vE '/($(subst $(eval ) ,|,$(REAL_DIRS)))(/|$$)')
-	$(TOOL) gotestsum --format pkgname --format-hide-empty-pkg --jsonfile $(RESULTS)/real.json -- -count=1 -p=1 -timeout=20m $(WALKS) $(REAL)
+	$(TOOL) gotestsum --format pkgname --format-hide-empty-pkg --jsonfile $(RESULTS)/real.json -- -count=1 -p=2 -timeout=20m \
+		$(WALKS) $$(go list $(REAL) | grep -v '/$(LOAD:./%=%)$$')
+	$(TOOL) gotestsum --format pkgname --format-hide-empty-pkg --jsonfile $(RESULTS)/load.json -- -count=1 -timeout=20m $(LOAD)
 	@$(MAKE) --no-print-directory figures
-	@$(TOOL) gotestsum --format pkgname --format-hide-empty-pkg --raw-command -- cat $(RESULTS)/unit.json $(RESULTS)/real.json
+	@$(TOOL) gotestsum --format pkgname --format-hide-empty-pkg --raw-command -- cat $(RESULTS)/unit.json $(RESULTS)/real.json $(RESULTS)/load.json
 
 .PHONY: demo
 demo: ## From nothing to five Ready objects, and what happens to them. KEEP=1 leaves it running.
