@@ -48,6 +48,9 @@ func (s *Server) LiveKeys() []model.Key { return s.model.LiveKeys() }
 // KeyID returns the id of a live API key, 0 when the key is not accepted.
 func (s *Server) KeyID(key string) int64 { return s.model.KeyID(key) }
 
+// Issued is every key that this server has handed out, those of integrations and those that are revoked among them.
+func (s *Server) Issued() []string { return s.model.Issued() }
+
 // IntegrationID returns the integration whose key this is, 0 when there is none.
 func (s *Server) IntegrationID(key string) int64 { return s.model.IntegrationID(key) }
 

@@ -21,11 +21,13 @@ import (
 
 	"git.ryuvia.com/niklas/terdut-operator/controllers"
 	"git.ryuvia.com/niklas/terdut-operator/controllers/terdut/connect"
+	"git.ryuvia.com/niklas/terdut-operator/test/canary"
 	"git.ryuvia.com/niklas/terdut-operator/test/controlplane"
+	"git.ryuvia.com/niklas/terdut-operator/test/rbac"
 )
 
 // operatorUser is who the operator is for the API server.
-const operatorUser = "terdut-operator"
+const operatorUser = rbac.Operator
 
 // Env is a control plane with what the operator needs around it.
 type Env struct {
@@ -39,6 +41,9 @@ type Env struct {
 	Requests *Requests
 	// Rollouts plays the Deployment controller.
 	Rollouts *Rollouts
+	// Secrets are all values that must stand in Secrets only: those that stood in
+	// one, and every key that a server of the Network has handed out.
+	Secrets *canary.Values
 
 	operator *rest.Config
 	around   atomic.Pointer[Around]
@@ -61,11 +66,22 @@ func Start(ctx context.Context, log io.Writer) (*Env, error) {
 
 // StartUnbound is Start, and the operator's user may do nothing yet.
 func StartUnbound(ctx context.Context, log io.Writer) (*Env, error) {
-	plane, err := controlplane.Start(ctx, controlplane.Options{CRDPaths: []string{Path("config", "crd")}, Log: log})
+	suite, err := suiteName()
 	if err != nil {
 		return nil, err
 	}
-	e := &Env{Plane: plane, Network: &Network{}, Requests: &Requests{}, stops: []func() error{plane.Stop}}
+	usage, err := rbac.Record(suite)
+	if err != nil {
+		return nil, err
+	}
+	plane, err := controlplane.Start(ctx, controlplane.Options{
+		CRDPaths: []string{Path("config", "crd")}, AuditLog: usage.AuditLog(), Log: log,
+	})
+	if err != nil {
+		return nil, errors.Join(err, usage.Discard())
+	}
+	e := &Env{Plane: plane, Network: &Network{}, Requests: &Requests{}, Secrets: &canary.Values{}}
+	e.stops = []func() error{usage.Save, plane.Stop, func() error { return e.sealed(suite) }}
 	if err := e.prepare(ctx); err != nil {
 		return nil, errors.Join(err, e.Stop())
 	}
@@ -84,6 +100,9 @@ func (e *Env) prepare(ctx context.Context) error {
 	}
 	e.operator.Wrap(e.Requests.wrap)
 	e.operator.Wrap(e.surrounded)
+	if err = e.followSecrets(config); err != nil {
+		return err
+	}
 	e.Rollouts = &Rollouts{client: e.Admin}
 	_, err = e.start(config, nil, func(_ context.Context, mgr ctrl.Manager) error { return e.Rollouts.setup(mgr) })
 	return err
@@ -156,7 +175,10 @@ func (e *Env) start(config *rest.Config, namespaces []string, register func(cont
 	return stop, nil
 }
 
-// Stop stops everything, what was started last first.
+// Stop stops everything, what was started last first. When the operator has
+// ended, it proves that no secret value stands outside of Secrets, publishes the
+// figures `canaries` and `canary-hits`, and leaves the used rights for
+// test/rbac/cmd/rbac.
 func (e *Env) Stop() error {
 	var err error
 	for i := len(e.stops) - 1; i >= 0; i-- {

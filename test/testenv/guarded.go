@@ -33,17 +33,22 @@ func (r *Requests) sawStatus(req *http.Request) {
 
 // guarded tells whether the body of a write names what it means.
 func guarded(req *http.Request) bool {
+	var object metav1.PartialObjectMetadata
+	return json.Unmarshal(sent(req), &object) == nil && object.UID != "" && object.ResourceVersion != ""
+}
+
+// sent is the body of a request, nil where it has none.
+func sent(req *http.Request) []byte {
 	if req.GetBody == nil {
-		return false
+		return nil
 	}
 	body, err := req.GetBody()
 	if err != nil {
-		return false
+		return nil
 	}
 	content, err := io.ReadAll(body)
 	if closing := body.Close(); err != nil || closing != nil {
-		return false
+		return nil
 	}
-	var object metav1.PartialObjectMetadata
-	return json.Unmarshal(content, &object) == nil && object.UID != "" && object.ResourceVersion != ""
+	return content
 }

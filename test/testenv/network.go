@@ -17,6 +17,8 @@ import (
 type Network struct {
 	mu    sync.Mutex
 	hosts map[string]*Peer
+	// all are those that another one took the place of, too.
+	all []*Peer
 }
 
 // Peer is a reference server on the network.
@@ -112,6 +114,7 @@ func (n *Network) Serve(namespace, name string, options refserver.Options) (*Pee
 		n.hosts = map[string]*Peer{}
 	}
 	n.hosts[fmt.Sprintf("%s.%s.svc", name, namespace)] = peer
+	n.all = append(n.all, peer)
 	return peer, nil
 }
 

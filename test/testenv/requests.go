@@ -20,6 +20,7 @@ type Requests struct {
 	secrets   []string
 	statuses  int
 	unguarded []string
+	written   bytes.Buffer
 }
 
 // Writes are the requests since the last Reset that can change something, as
@@ -64,6 +65,7 @@ func (r *Requests) wrap(next http.RoundTripper) http.RoundTripper {
 		}
 		r.sawSecret(req)
 		r.sawStatus(req)
+		r.sawWrite(req)
 		switch {
 		case req.Method == http.MethodGet:
 		case strings.Contains(req.URL.Path, "/events"):

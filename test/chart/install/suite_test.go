@@ -21,6 +21,7 @@ import (
 	v1alpha1 "git.ryuvia.com/niklas/terdut-operator/api/terdut/v1alpha1"
 	"git.ryuvia.com/niklas/terdut-operator/test/controlplane"
 	"git.ryuvia.com/niklas/terdut-operator/test/figures"
+	"git.ryuvia.com/niklas/terdut-operator/test/rbac"
 )
 
 const (
@@ -55,7 +56,11 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 	output, err := build.CombinedOutput()
 	Expect(err).NotTo(HaveOccurred(), "%s", output)
 
+	usage, err := rbac.Record(suiteName)
+	Expect(err).NotTo(HaveOccurred())
+	DeferCleanup(usage.Save)
 	plane, err = controlplane.Start(ctx, controlplane.Options{
+		AuditLog:    usage.AuditLog(),
 		Controllers: append(controlplane.DefaultControllers(), "clusterrole-aggregation-controller"),
 		Log:         os.Stderr,
 	})

@@ -44,7 +44,7 @@ func TestBadInput(t *testing.T) {
 }
 
 var _ = BeforeSuite(func(ctx SpecContext) {
-	ctrl.SetLogger(zap.New(zap.WriteTo(GinkgoWriter), zap.UseDevMode(true)))
+	ctrl.SetLogger(zap.New(zap.WriteTo(testenv.Log(GinkgoWriter)), zap.UseDevMode(true)))
 	Expect(figures.Start(suite)).To(Succeed())
 	var err error
 	env, err = testenv.Start(ctx, os.Stderr)

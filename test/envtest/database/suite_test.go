@@ -23,6 +23,7 @@ import (
 	"git.ryuvia.com/niklas/terdut-operator/controllers"
 	"git.ryuvia.com/niklas/terdut-operator/test/controlplane"
 	"git.ryuvia.com/niklas/terdut-operator/test/localnode"
+	"git.ryuvia.com/niklas/terdut-operator/test/rbac"
 )
 
 const (
@@ -60,7 +61,11 @@ func TestDatabase(t *testing.T) {
 
 var _ = BeforeSuite(func(ctx SpecContext) {
 	ctrl.SetLogger(zap.New(zap.WriteTo(GinkgoWriter), zap.UseDevMode(true)))
+	usage, err := rbac.Record("database")
+	Expect(err).NotTo(HaveOccurred())
+	DeferCleanup(usage.Save)
 	plane, err := controlplane.Start(ctx, controlplane.Options{
+		AuditLog: usage.AuditLog(),
 		CRDPaths: []string{filepath.Join(root, "config", "crd")}, Controllers: controlplane.WorkloadControllers(), Log: os.Stderr,
 	})
 	Expect(err).NotTo(HaveOccurred())

@@ -46,7 +46,7 @@ func TestDeletion(t *testing.T) {
 }
 
 var _ = BeforeSuite(func(ctx SpecContext) {
-	ctrl.SetLogger(zap.New(zap.WriteTo(io.MultiWriter(GinkgoWriter, said))))
+	ctrl.SetLogger(zap.New(zap.WriteTo(testenv.Log(io.MultiWriter(GinkgoWriter, said)))))
 	Expect(figures.Start(suite)).To(Succeed())
 	var err error
 	env, err = testenv.Start(ctx, os.Stderr)

@@ -21,6 +21,7 @@ import (
 	v1alpha1 "git.ryuvia.com/niklas/terdut-operator/api/terdut/v1alpha1"
 	"git.ryuvia.com/niklas/terdut-operator/test/controlplane"
 	"git.ryuvia.com/niklas/terdut-operator/test/figures"
+	"git.ryuvia.com/niklas/terdut-operator/test/rbac"
 )
 
 const (
@@ -56,8 +57,11 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, v1alpha1.AddToScheme, apiextensionsv1.AddToScheme} {
 		Expect(add(scheme)).To(Succeed())
 	}
-	var err error
+	usage, err := rbac.Record("identity")
+	Expect(err).NotTo(HaveOccurred())
+	DeferCleanup(usage.Save)
 	plane, err = controlplane.Start(ctx, controlplane.Options{
+		AuditLog: usage.AuditLog(),
 		CRDPaths: []string{filepath.Join("..", "..", "..", "config", "crd")},
 		Log:      os.Stderr,
 	})

@@ -77,7 +77,7 @@ func TestLoad(t *testing.T) {
 
 var _ = BeforeSuite(func(ctx SpecContext) {
 	// A thousand objects say too much.
-	ctrl.SetLogger(zap.New(zap.WriteTo(io.Discard)))
+	ctrl.SetLogger(zap.New(zap.WriteTo(testenv.Log(io.Discard))))
 	Expect(figures.Start(suite)).To(Succeed())
 	var err error
 	env, err = testenv.Start(ctx, os.Stderr)

@@ -1,7 +1,6 @@
 package modes_test
 
 import (
-	"io"
 	"os"
 	"testing"
 	"time"
@@ -35,17 +34,15 @@ func TestModes(t *testing.T) {
 }
 
 var _ = BeforeSuite(func(ctx SpecContext) {
-	ctrl.SetLogger(zap.New(zap.WriteTo(io.MultiWriter(GinkgoWriter, said)), zap.UseDevMode(true)))
+	ctrl.SetLogger(zap.New(zap.WriteTo(testenv.Log(GinkgoWriter)), zap.UseDevMode(true)))
 	Expect(figures.Start(suite)).To(Succeed())
 	var err error
 	env, err = testenv.Start(ctx, os.Stderr)
 	Expect(err).NotTo(HaveOccurred())
 	DeferCleanup(func() { Expect(env.Stop()).To(Succeed()) })
-	collectKeys()
 	Expect(env.RunOperator(resync)).To(Succeed())
 })
 
-var _ = AfterEach(func(ctx SpecContext) {
+var _ = AfterEach(func() {
 	Expect(env.Requests.Forbidden()).To(BeEmpty(), "the generated role must allow everything that the operator asks for")
-	noKeyShown(ctx)
 })

@@ -32,7 +32,7 @@ func TestNamespaced(t *testing.T) {
 }
 
 var _ = BeforeSuite(func(ctx SpecContext) {
-	ctrl.SetLogger(zap.New(zap.WriteTo(GinkgoWriter), zap.UseDevMode(true)))
+	ctrl.SetLogger(zap.New(zap.WriteTo(testenv.Log(GinkgoWriter)), zap.UseDevMode(true)))
 	var err error
 	env, err = testenv.StartUnbound(ctx, os.Stderr)
 	Expect(err).NotTo(HaveOccurred())

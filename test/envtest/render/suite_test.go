@@ -21,6 +21,7 @@ import (
 	"git.ryuvia.com/niklas/terdut-operator/controllers"
 	"git.ryuvia.com/niklas/terdut-operator/test/controlplane"
 	"git.ryuvia.com/niklas/terdut-operator/test/localnode"
+	"git.ryuvia.com/niklas/terdut-operator/test/rbac"
 )
 
 const (
@@ -60,7 +61,11 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 	output, err := exec.CommandContext(ctx, "go", "build", "-o", program, filepath.Join(root, "test/localnode/testdata/server")).CombinedOutput()
 	Expect(err).NotTo(HaveOccurred(), "%s", output)
 
+	usage, err := rbac.Record("render")
+	Expect(err).NotTo(HaveOccurred())
+	DeferCleanup(usage.Save)
 	plane, err = controlplane.Start(ctx, controlplane.Options{
+		AuditLog:    usage.AuditLog(),
 		CRDPaths:    []string{filepath.Join(root, "config", "crd")},
 		Controllers: controlplane.WorkloadControllers(),
 		Log:         os.Stderr,

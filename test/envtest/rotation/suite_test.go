@@ -1,20 +1,17 @@
 package rotation_test
 
 import (
-	"os"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
-	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 
 	"git.ryuvia.com/niklas/terdut-operator/controllers"
 	"git.ryuvia.com/niklas/terdut-operator/controllers/terdut/connect"
 	"git.ryuvia.com/niklas/terdut-operator/test/figures"
-	"git.ryuvia.com/niklas/terdut-operator/test/testenv"
+	"git.ryuvia.com/niklas/terdut-operator/test/testenv/steps"
 )
 
 const (
@@ -24,13 +21,12 @@ const (
 	// patience is how long something may take that takes no time on an idle
 	// machine.
 	patience = time.Minute
-	poll     = 50 * time.Millisecond
 	// grace is that of a source which names none.
 	grace = time.Hour
 )
 
 var (
-	env *testenv.Env
+	env *steps.Env
 	// ahead is how far the operator's clock is ahead, in nanoseconds.
 	ahead atomic.Int64
 	// stop ends the operator that runs.
@@ -38,25 +34,16 @@ var (
 )
 
 func TestRotation(t *testing.T) {
-	RegisterFailHandler(Fail)
-	SetDefaultEventuallyTimeout(patience)
-	SetDefaultEventuallyPollingInterval(poll)
-	RunSpecs(t, "changes of what lives on a server", Label("L1"))
+	steps.Run(t, "changes of what lives on a server", patience)
 }
 
 var _ = BeforeSuite(func(ctx SpecContext) {
-	ctrl.SetLogger(zap.New(zap.WriteTo(GinkgoWriter), zap.UseDevMode(true)))
 	Expect(figures.Start(suite)).To(Succeed())
-	var err error
-	env, err = testenv.Start(ctx, os.Stderr)
-	Expect(err).NotTo(HaveOccurred())
-	DeferCleanup(func() { Expect(env.Stop()).To(Succeed()) })
+	env = steps.Start(ctx)
 	startOperator()
 })
 
-var _ = AfterEach(func() {
-	Expect(env.Requests.Forbidden()).To(BeEmpty(), "the generated role must allow everything that the operator asks for")
-})
+var _ = AfterEach(func() { env.ExpectNothingForbidden() })
 
 // startOperator starts an incarnation with an empty cache.
 func startOperator() {

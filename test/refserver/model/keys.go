@@ -111,7 +111,25 @@ func (m *Model) Bootstrap(username, email, chosen string) (User, string, error) 
 		d.addKey(user.ID, "bootstrap", material, now)
 		return nil
 	})
-	return user, material, err
+	return user, m.issue(material, err), err
+}
+
+// issue notes material that was handed out.
+func (m *Model) issue(material string, err error) string {
+	if err == nil {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		m.issued = append(m.issued, material)
+	}
+	return material
+}
+
+// Issued is the material of every key that this process has handed out, those of integrations and those that are revoked
+// among them: for tests that look for it where it must not be.
+func (m *Model) Issued() []string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return slices.Clone(m.issued)
 }
 
 func (d *Data) addKey(ownerID int64, name, material string, now time.Time) Key {
@@ -138,7 +156,7 @@ func (m *Model) CreateKey(ownerID int64, name, chosen string) (Key, string, erro
 		key = d.addKey(ownerID, name, material, now)
 		return nil
 	})
-	return key, material, err
+	return key, m.issue(material, err), err
 }
 
 // KeysOf returns the keys of a user or an account.

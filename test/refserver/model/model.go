@@ -44,6 +44,7 @@ type Model struct {
 	store    Store
 	now      func() time.Time
 	settings Settings
+	issued   []string // see Issued
 }
 
 // New returns the state that store holds, or an empty one. A nil store keeps nothing.

@@ -131,7 +131,7 @@ func (m *Model) CreateIntegration(teamID int64, kind, name, chosen string) (Inte
 		d.Integrations = append(d.Integrations, integration)
 		return nil
 	})
-	return integration, material, err
+	return integration, m.issue(material, err), err
 }
 
 // RenameIntegration renames an integration.

@@ -176,7 +176,7 @@ func (m *Model) CreateAccount(name string, teamID int64, chosen string) (Account
 		key = d.addKey(account.ID, name, material, now)
 		return nil
 	})
-	return account, key, material, err
+	return account, key, m.issue(material, err), err
 }
 
 // DeleteAccount deletes a service account and its keys.

@@ -58,10 +58,14 @@ func Team(server *v1alpha1.TerdutServer, namespace, displayName string) *v1alpha
 	return t
 }
 
-// Rule is the escalation rule of a team that has its name.
+// Rule is the escalation rule of a team that has its name. Without levels it has
+// one, of five minutes.
 func Rule(team *v1alpha1.TerdutTeam, name string, levels ...v1alpha1.EscalationLevel) *v1alpha1.TerdutEscalationRule {
 	r := &v1alpha1.TerdutEscalationRule{ObjectMeta: metav1.ObjectMeta{Namespace: team.Namespace, Name: name}}
 	r.Spec.TeamRef.Name, r.Spec.RepeatCount, r.Spec.Levels = team.Name, 2, levels
+	if len(levels) == 0 {
+		r.Spec.Levels = []v1alpha1.EscalationLevel{Level("5m")}
+	}
 	return r
 }
 
@@ -106,7 +110,7 @@ type Full struct {
 
 // FullOf is a team, which has its name, and one of each kind for it.
 func FullOf(team *v1alpha1.TerdutTeam) *Full {
-	return &Full{Team: team, Rule: Rule(team, "rule", Level("5m")), Switch: Switch(team, "watchdog"), Source: Source(team, "alerts")}
+	return &Full{Team: team, Rule: Rule(team, "rule"), Switch: Switch(team, "watchdog"), Source: Source(team, "alerts")}
 }
 
 // Children are what belongs to the team.

@@ -49,7 +49,7 @@ func StartUnbound(ctx context.Context) *Env {
 
 func start(ctx context.Context, env func(context.Context, io.Writer) (*testenv.Env, error)) *Env {
 	ginkgo.GinkgoHelper()
-	ctrl.SetLogger(zap.New(zap.WriteTo(ginkgo.GinkgoWriter), zap.UseDevMode(true)))
+	ctrl.SetLogger(zap.New(zap.WriteTo(testenv.Log(ginkgo.GinkgoWriter)), zap.UseDevMode(true)))
 	started, err := env(ctx, os.Stderr)
 	gomega.Expect(err).NotTo(gomega.HaveOccurred())
 	ginkgo.DeferCleanup(func() { gomega.Expect(started.Stop()).To(gomega.Succeed()) })
