@@ -2,6 +2,7 @@ package deadman
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -35,16 +36,13 @@ func sameTime(a, b string) bool {
 }
 
 // pairs reads a matcher: its pairs in order of their text, without the spaces
-// around them and the quotes around a value.
+// around them and the quotes around a value, which are escaped as in Go.
 func pairs(matcher string) []string {
 	var out []string
-	for _, part := range splitOutsideQuotes(matcher) {
-		label, value, _ := strings.Cut(part, "=")
-		value = strings.TrimSpace(value)
-		if len(value) >= 2 && value[0] == '"' && value[len(value)-1] == '"' {
-			value = value[1 : len(value)-1]
-		}
-		if label = strings.TrimSpace(label); label != "" {
+	for rest := matcher; rest != ""; {
+		var part, value string
+		part, value, rest = cutPair(rest)
+		if label := strings.TrimSpace(part); label != "" {
 			out = append(out, label+"="+value)
 		}
 	}
@@ -52,12 +50,24 @@ func pairs(matcher string) []string {
 	return out
 }
 
-func splitOutsideQuotes(s string) []string {
-	quoted := false
-	return strings.FieldsFunc(s, func(r rune) bool {
-		if r == '"' {
-			quoted = !quoted
+// cutPair splits the first pair from what follows its comma.
+func cutPair(text string) (label, value, rest string) {
+	end := strings.IndexAny(text, "=,")
+	if end < 0 {
+		return text, "", ""
+	}
+	label, after := text[:end], text[end+1:]
+	if text[end] == ',' {
+		return label, "", after // no pair; the server says so
+	}
+	after = strings.TrimSpace(after)
+	if quoted, err := strconv.QuotedPrefix(after); err == nil && after[0] == '"' {
+		next := strings.TrimSpace(after[len(quoted):])
+		unquoted, err := strconv.Unquote(quoted)
+		if err == nil && (next == "" || next[0] == ',') {
+			return label, unquoted, strings.TrimPrefix(next, ",")
 		}
-		return r == ',' && !quoted
-	})
+	}
+	value, rest, _ = strings.Cut(after, ",")
+	return label, strings.TrimSpace(value), rest
 }
