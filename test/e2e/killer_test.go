@@ -22,8 +22,8 @@ const seedVariable = "E2E_SEED"
 // The pause between two kills. After a crash the lease runs for 15 seconds more, so the longest pause has to be above that:
 // otherwise nobody might ever work.
 const (
-	shortestPause = 3 * time.Second
-	longestPause  = 20 * time.Second
+	shortestPause = 10 * time.Second
+	longestPause  = 35 * time.Second
 )
 
 // operatorPods are the pods of the operator, however it was installed.
