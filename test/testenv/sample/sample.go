@@ -58,6 +58,13 @@ func Team(server *v1alpha1.TerdutServer, namespace, displayName string) *v1alpha
 	return t
 }
 
+// NamedTeam is Team with a name.
+func NamedTeam(server *v1alpha1.TerdutServer, namespace, name, displayName string) *v1alpha1.TerdutTeam {
+	t := Team(server, namespace, displayName)
+	t.GenerateName, t.Name = "", name
+	return t
+}
+
 // Rule is the escalation rule of a team that has its name. Without levels it has
 // one, of five minutes.
 func Rule(team *v1alpha1.TerdutTeam, name string, levels ...v1alpha1.EscalationLevel) *v1alpha1.TerdutEscalationRule {

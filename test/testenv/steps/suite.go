@@ -60,7 +60,7 @@ func start(ctx context.Context, env func(context.Context, io.Writer) (*testenv.E
 // its role does not allow.
 func (e *Env) ExpectNothingForbidden() {
 	ginkgo.GinkgoHelper()
-	gomega.Expect(e.Requests.Forbidden()).To(gomega.BeEmpty(), "the generated role must allow everything that the operator asks for")
+	gomega.Expect(e.Requests.Forbidden()).To(gomega.BeEmpty(), "what is generated must allow everything that the operator asks for")
 }
 
 // ExpectGuardedStatuses fails the spec if the operator has ever written a status
