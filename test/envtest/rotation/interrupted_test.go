@@ -16,6 +16,8 @@ import (
 
 	v1alpha1 "git.ryuvia.com/niklas/terdut-operator/api/terdut/v1alpha1"
 	"git.ryuvia.com/niklas/terdut-operator/test/figures"
+	"git.ryuvia.com/niklas/terdut-operator/test/testenv/sample"
+	"git.ryuvia.com/niklas/terdut-operator/test/testenv/steps"
 )
 
 // story is a change of a settled source, and whether its key is another one
@@ -122,17 +124,17 @@ func (x *fence) open() []*fenced {
 // begin makes a source on a team of its own.
 func (i *install) begin(ctx context.Context, name string, of story) *fenced {
 	GinkgoHelper()
-	team := i.team(name)
-	create(ctx, team)
-	f := &fenced{story: of, source: source(team, name)}
-	create(ctx, f.source)
+	team := i.Team(name)
+	env.Create(ctx, team)
+	f := &fenced{story: of, source: sample.Source(team, name)}
+	env.Create(ctx, f.source)
 	return f
 }
 
 // settle waits for a source, and looks at it.
 func (f *fenced) settle(ctx context.Context) {
 	GinkgoHelper()
-	eventuallyReady(ctx, f.source)
+	env.EventuallyReady(ctx, f.source)
 	old := webhook(ctx, f.source)
 	f.teamID, f.before, f.url = f.source.Status.Remote.TeamID, keyOf(old), urlOf(old)
 }
@@ -140,7 +142,7 @@ func (f *fenced) settle(ctx context.Context) {
 // wrong says what is not as it should be at the end of a story.
 func (i *install) wrong(ctx context.Context, f *fenced) error {
 	s := f.source
-	if err := read(ctx, s); err != nil {
+	if err := env.Read(ctx, s); err != nil {
 		return err
 	}
 	now := webhook(ctx, s)
@@ -150,7 +152,7 @@ func (i *install) wrong(ctx context.Context, f *fenced) error {
 		return errors.New("it is not done")
 	case f.story.rotates != (key != f.before) || f.story.rotates && status.Rotated != token:
 		return fmt.Errorf("the key is another one: %v, acknowledged is %q", key != f.before, status.Rotated)
-	case key == "" || len(now.Data) != 3 || i.peer.IntegrationID(key) != status.IntegrationID:
+	case key == "" || len(now.Data) != 3 || i.Peer.IntegrationID(key) != status.IntegrationID:
 		return errors.New("the Secret does not hold the key of the integration that is recorded")
 	case status.WebhookURLSecretRef.Name != s.WebhookSecret():
 		return fmt.Errorf("the key is recorded in Secret %q", status.WebhookURLSecretRef.Name)
@@ -166,7 +168,7 @@ func (i *install) wrong(ctx context.Context, f *fenced) error {
 // stays there for the time of grace.
 func (i *install) wrongOnServer(f *fenced) error {
 	s := f.source
-	integrations, wanted := i.peer.Integrations(f.teamID), 1+len(s.Status.Retiring)
+	integrations, wanted := i.Peer.Integrations(f.teamID), 1+len(s.Status.Retiring)
 	var names []string
 	for _, one := range integrations {
 		names = append(names, one.Name)
@@ -197,7 +199,7 @@ var _ = Describe("an operator that ends at any effect of a change", Serial, Orde
 		env.Surround(x.around)
 		DeferCleanup(func() { env.Surround(nil) })
 		for _, f := range undisturbed {
-			change(ctx, f.source, f.story.change)
+			steps.Change(ctx, env, f.source, f.story.change)
 		}
 		for _, f := range undisturbed {
 			Eventually(func() error { return i.wrong(ctx, f) }).Should(Succeed(), f.String)
@@ -221,7 +223,7 @@ var _ = Describe("an operator that ends at any effect of a change", Serial, Orde
 		x = &fence{all: cut}
 		env.Surround(x.around)
 		for _, f := range cut {
-			change(ctx, f.source, f.story.change)
+			steps.Change(ctx, env, f.source, f.story.change)
 		}
 		// A pass that meets a stale cache tries a write more, which not every run
 		// does: a story that is done before its effect does not count.
@@ -249,7 +251,7 @@ var _ = Describe("an operator that ends at any effect of a change", Serial, Orde
 		By("ending every grace, with one integration left to each")
 		pass(2 * grace)
 		for _, f := range cut {
-			Eventually(func() int { return len(i.peer.Integrations(f.teamID)) }).Should(Equal(1), f.String)
+			Eventually(func() int { return len(i.Peer.Integrations(f.teamID)) }).Should(Equal(1), f.String)
 			Expect(accepts(urlOf(webhook(ctx, f.source)))).To(BeTrue())
 		}
 	})

@@ -9,6 +9,8 @@ import (
 
 	v1alpha1 "git.ryuvia.com/niklas/terdut-operator/api/terdut/v1alpha1"
 	"git.ryuvia.com/niklas/terdut-operator/test/refserver/model"
+	"git.ryuvia.com/niklas/terdut-operator/test/testenv/sample"
+	"git.ryuvia.com/niklas/terdut-operator/test/testenv/steps"
 )
 
 const (
@@ -25,7 +27,7 @@ func (i *install) neverBare(ctx context.Context, teamID int64) (end func() bool)
 	go func() {
 		defer close(ended)
 		for watching.Err() == nil {
-			if len(i.peer.Switches(teamID)) == 0 {
+			if len(i.Peer.Switches(teamID)) == 0 {
 				bare.Store(true)
 			}
 		}
@@ -44,53 +46,53 @@ var _ = Describe("a dead man's switch", func() {
 	var before []model.Switch
 	BeforeEach(func(ctx SpecContext) {
 		i = newInstall(ctx)
-		team = i.readyTeam(ctx, "Payments")
-		s = deadman(team, "watchdog")
-		create(ctx, s)
-		eventuallyReady(ctx, s)
-		before = i.peer.Switches(team.Status.TeamID)
-		i.peer.ResetRequests()
+		team = i.ReadyTeam(ctx, "Payments")
+		s = sample.Switch(team, "watchdog")
+		env.Create(ctx, s)
+		env.EventuallyReady(ctx, s)
+		before = i.Peer.Switches(team.Status.TeamID)
+		i.Peer.ResetRequests()
 	})
 
 	It("is replaced without a moment in which the team has none", func(ctx SpecContext) {
 		end := i.neverBare(ctx, team.Status.TeamID)
-		change(ctx, s, func(s *v1alpha1.TerdutDeadmanSwitch) { s.Spec.Severity, s.Spec.Timeout = "warning", "20m" })
-		eventuallyReady(ctx, s)
-		Eventually(func() []string { return i.peer.Calls("POST", "DELETE") }).Should(
+		steps.Change(ctx, env, s, func(s *v1alpha1.TerdutDeadmanSwitch) { s.Spec.Severity, s.Spec.Timeout = "warning", "20m" })
+		env.EventuallyReady(ctx, s)
+		Eventually(func() []string { return i.Peer.Calls("POST", "DELETE") }).Should(
 			HaveExactElements(postSwitch, deleteSwitch, postSwitch, deleteSwitch), "a stand-in, and what it stands in for")
-		Expect(i.peer.Switches(team.Status.TeamID)).To(ConsistOf(And(
+		Expect(i.Peer.Switches(team.Status.TeamID)).To(ConsistOf(And(
 			HaveField("ID", s.Status.SwitchID), HaveField("Name", "watchdog"), HaveField("Severity", "warning"))))
 		Expect(end()).To(BeTrue())
-		eventuallyEvent(ctx, s, HavePrefix("Warning Recreated"))
+		env.EventuallyEvent(ctx, s, HavePrefix("Warning Recreated"))
 	})
 
 	It("stays while the server refuses what the spec asks now", func(ctx SpecContext) {
 		end := i.neverBare(ctx, team.Status.TeamID)
-		change(ctx, s, func(s *v1alpha1.TerdutDeadmanSwitch) { s.Spec.Severity = "critcal" })
-		eventuallyTold(ctx, s, v1alpha1.ConditionReady, "False Invalid")
-		Expect(told(ctx, s, v1alpha1.ConditionStalled)()).To(Equal("True Invalid"))
-		Expect(i.peer.Switches(team.Status.TeamID)).To(Equal(before))
+		steps.Change(ctx, env, s, func(s *v1alpha1.TerdutDeadmanSwitch) { s.Spec.Severity = "critcal" })
+		env.EventuallyTold(ctx, s, v1alpha1.ConditionReady, "False Invalid")
+		Expect(env.Told(ctx, s, v1alpha1.ConditionStalled)()).To(Equal("True Invalid"))
+		Expect(i.Peer.Switches(team.Status.TeamID)).To(Equal(before))
 		Expect(s.Status.SwitchID).To(Equal(before[0].ID))
 
 		By("without resetting its timer when the spec goes back")
-		change(ctx, s, func(s *v1alpha1.TerdutDeadmanSwitch) { s.Spec.Severity, s.Spec.Timeout = "critical", "900s" })
-		eventuallyReady(ctx, s)
-		Expect(i.peer.Switches(team.Status.TeamID)).To(Equal(before))
-		Expect(i.peer.Calls("DELETE")).To(BeEmpty())
+		steps.Change(ctx, env, s, func(s *v1alpha1.TerdutDeadmanSwitch) { s.Spec.Severity, s.Spec.Timeout = "critical", "900s" })
+		env.EventuallyReady(ctx, s)
+		Expect(i.Peer.Switches(team.Status.TeamID)).To(Equal(before))
+		Expect(i.Peer.Calls("DELETE")).To(BeEmpty())
 		Expect(end()).To(BeTrue())
 	})
 
 	It("keeps what stands in for it while the rest cannot be done", func(ctx SpecContext) {
 		end := i.neverBare(ctx, team.Status.TeamID)
 		var deleted atomic.Bool
-		i.peer.SetFault(refusePosts(&deleted))
-		change(ctx, s, func(s *v1alpha1.TerdutDeadmanSwitch) { s.Spec.Matcher = "alertname=Other" })
+		i.Peer.SetFault(refusePosts(&deleted))
+		steps.Change(ctx, env, s, func(s *v1alpha1.TerdutDeadmanSwitch) { s.Spec.Matcher = "alertname=Other" })
 		Eventually(deleted.Load).Should(BeTrue())
-		Eventually(func() []model.Switch { return i.peer.Switches(team.Status.TeamID) }).Should(ConsistOf(And(
+		Eventually(func() []model.Switch { return i.Peer.Switches(team.Status.TeamID) }).Should(ConsistOf(And(
 			HaveField("Name", HavePrefix("watchdog-terdut-")), HaveField("Matcher", "alertname=Other"))))
-		remove(ctx, s)
-		i.peer.SetFault(nil)
+		env.Remove(ctx, s)
+		i.Peer.SetFault(nil)
 		Expect(end()).To(BeTrue())
-		Eventually(func() []model.Switch { return i.peer.Switches(team.Status.TeamID) }).Should(BeEmpty())
+		Eventually(func() []model.Switch { return i.Peer.Switches(team.Status.TeamID) }).Should(BeEmpty())
 	})
 })

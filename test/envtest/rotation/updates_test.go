@@ -10,6 +10,8 @@ import (
 	v1alpha1 "git.ryuvia.com/niklas/terdut-operator/api/terdut/v1alpha1"
 	"git.ryuvia.com/niklas/terdut-operator/test/refserver"
 	"git.ryuvia.com/niklas/terdut-operator/test/refserver/model"
+	"git.ryuvia.com/niklas/terdut-operator/test/testenv/sample"
+	"git.ryuvia.com/niklas/terdut-operator/test/testenv/steps"
 )
 
 // refusePosts fails every POST of a switch after the first DELETE of one.
@@ -33,7 +35,7 @@ var _ = Describe("an update", func() {
 	)
 	It("of a team sends the piece that differs, once", func(ctx SpecContext) {
 		i := newInstall(ctx)
-		team := i.readyTeam(ctx, "Payments")
+		team := i.ReadyTeam(ctx, "Payments")
 		for _, c := range []struct {
 			change func(*v1alpha1.TerdutTeam)
 			calls  []string
@@ -44,58 +46,58 @@ var _ = Describe("an update", func() {
 			{func(t *v1alpha1.TerdutTeam) { t.Spec.OIDC, t.Spec.DisplayName = nil, "Payments" }, []string{groups, rename}},
 			{func(t *v1alpha1.TerdutTeam) { t.Spec.OIDC = &v1alpha1.TeamOIDC{} }, nil},
 		} {
-			i.peer.ResetRequests()
-			change(ctx, team, c.change)
-			eventuallyReady(ctx, team)
-			Expect(i.peer.Calls("PUT", "POST", "PATCH", "DELETE")).To(ConsistOf(c.calls))
+			i.Peer.ResetRequests()
+			steps.Change(ctx, env, team, c.change)
+			env.EventuallyReady(ctx, team)
+			Expect(i.Peer.Calls("PUT", "POST", "PATCH", "DELETE")).To(ConsistOf(c.calls))
 		}
 	})
 
 	It("of a policy sends the whole policy, once, and nothing for another spelling", func(ctx SpecContext) {
 		i := newInstall(ctx)
-		r := rule(i.readyTeam(ctx, "Payments"), "rule", level("5m"))
-		create(ctx, r)
-		eventuallyReady(ctx, r)
+		r := sample.Rule(i.ReadyTeam(ctx, "Payments"), "rule", sample.Level("5m"))
+		env.Create(ctx, r)
+		env.EventuallyReady(ctx, r)
 		for _, c := range []struct {
 			change func(*v1alpha1.TerdutEscalationRule)
 			calls  []string
 		}{
 			{func(r *v1alpha1.TerdutEscalationRule) { r.Spec.Levels[0].Timeout = "300s" }, nil},
 			{func(r *v1alpha1.TerdutEscalationRule) { r.Spec.RepeatCount, r.Spec.FallbackTopic = 3, "ops" }, []string{policy}},
-			{func(r *v1alpha1.TerdutEscalationRule) { r.Spec.Levels = append(r.Spec.Levels, level("1m")) }, []string{policy}},
+			{func(r *v1alpha1.TerdutEscalationRule) { r.Spec.Levels = append(r.Spec.Levels, sample.Level("1m")) }, []string{policy}},
 		} {
-			i.peer.ResetRequests()
-			change(ctx, r, c.change)
-			eventuallyReady(ctx, r)
-			Expect(i.peer.Calls("PUT", "POST", "PATCH", "DELETE")).To(ConsistOf(c.calls))
+			i.Peer.ResetRequests()
+			steps.Change(ctx, env, r, c.change)
+			env.EventuallyReady(ctx, r)
+			Expect(i.Peer.Calls("PUT", "POST", "PATCH", "DELETE")).To(ConsistOf(c.calls))
 		}
 	})
 
 	It("of a policy waits for a user who has vanished, and leaves the policy as it is", func(ctx SpecContext) {
 		i := newInstall(ctx)
-		carol, _, err := i.peer.AddUser("carol", false)
+		carol, _, err := i.Peer.AddUser("carol", false)
 		Expect(err).NotTo(HaveOccurred())
-		team := i.readyTeam(ctx, "Payments")
-		r := rule(team, "rule", level("5m", "carol"))
-		create(ctx, r)
-		eventuallyReady(ctx, r)
-		Expect(i.peer.Model().DeleteUser(carol.ID)).To(Succeed())
-		left := i.peer.Escalation(team.Status.TeamID)
-		i.peer.ResetRequests()
-		eventuallyTold(ctx, r, v1alpha1.ConditionReady, "False UserNotFound")
-		Expect(message(r, v1alpha1.ConditionReferencesResolved)).To(HavePrefix("spec.levels[0].targets[1].username"))
+		team := i.ReadyTeam(ctx, "Payments")
+		r := sample.Rule(team, "rule", sample.Level("5m", "carol"))
+		env.Create(ctx, r)
+		env.EventuallyReady(ctx, r)
+		Expect(i.Peer.Model().DeleteUser(carol.ID)).To(Succeed())
+		left := i.Peer.Escalation(team.Status.TeamID)
+		i.Peer.ResetRequests()
+		env.EventuallyTold(ctx, r, v1alpha1.ConditionReady, "False UserNotFound")
+		Expect(steps.Message(r, v1alpha1.ConditionReferencesResolved)).To(HavePrefix("spec.levels[0].targets[1].username"))
 
 		By("asking no more often than at each resync")
-		i.peer.ResetRequests()
-		Eventually(func() int { return len(i.peer.Requests()) }).Should(BeNumerically(">=", 12))
-		Expect(i.peer.Writes()).To(BeZero())
-		Expect(i.peer.Escalation(team.Status.TeamID)).To(Equal(left))
+		i.Peer.ResetRequests()
+		Eventually(func() int { return len(i.Peer.Requests()) }).Should(BeNumerically(">=", 12))
+		Expect(i.Peer.Writes()).To(BeZero())
+		Expect(i.Peer.Escalation(team.Status.TeamID)).To(Equal(left))
 
 		By("going on when that user is back, under another ID")
-		back, _, err := i.peer.AddUser("carol", false)
+		back, _, err := i.Peer.AddUser("carol", false)
 		Expect(err).NotTo(HaveOccurred())
-		eventuallyReady(ctx, r)
-		Expect(i.peer.Escalation(team.Status.TeamID).Levels[0].Targets).To(ContainElement(model.Target{UserID: back.ID}))
-		Expect(i.peer.Calls("PUT")).To(HaveExactElements(policy))
+		env.EventuallyReady(ctx, r)
+		Expect(i.Peer.Escalation(team.Status.TeamID).Levels[0].Targets).To(ContainElement(model.Target{UserID: back.ID}))
+		Expect(i.Peer.Calls("PUT")).To(HaveExactElements(policy))
 	})
 })

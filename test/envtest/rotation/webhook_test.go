@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1alpha1 "git.ryuvia.com/niklas/terdut-operator/api/terdut/v1alpha1"
+	"git.ryuvia.com/niklas/terdut-operator/test/testenv/steps"
 )
 
 func itoa(n int64) string { return strconv.FormatInt(n, 10) }
@@ -21,7 +22,7 @@ func itoa(n int64) string { return strconv.FormatInt(n, 10) }
 func secret(ctx context.Context, namespace, name string) *corev1.Secret {
 	GinkgoHelper()
 	s := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
-	if err := read(ctx, s); err != nil {
+	if err := env.Read(ctx, s); err != nil {
 		Expect(apierrors.IsNotFound(err)).To(BeTrue())
 		return &corev1.Secret{}
 	}
@@ -54,7 +55,7 @@ func accepts(address string) bool {
 // rotate asks for a new key.
 func rotate(ctx context.Context, s *v1alpha1.TerdutAlertSource, token string) {
 	GinkgoHelper()
-	change(ctx, s, func(s *v1alpha1.TerdutAlertSource) {
+	steps.Change(ctx, env, s, func(s *v1alpha1.TerdutAlertSource) {
 		metav1.SetMetaDataAnnotation(&s.ObjectMeta, v1alpha1.AnnotationRotate, token)
 	})
 }
@@ -63,9 +64,9 @@ func rotate(ctx context.Context, s *v1alpha1.TerdutAlertSource, token string) {
 func eventuallyRotated(ctx context.Context, s *v1alpha1.TerdutAlertSource, token string) {
 	GinkgoHelper()
 	Eventually(func(g Gomega) {
-		g.Expect(read(ctx, s)).To(Succeed())
+		g.Expect(env.Read(ctx, s)).To(Succeed())
 		g.Expect(s.Status.Rotated).To(Equal(token))
 		g.Expect(s.Status.PendingCreate).To(BeNil())
 	}).Should(Succeed())
-	eventuallyReady(ctx, s)
+	env.EventuallyReady(ctx, s)
 }
