@@ -5,11 +5,12 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1alpha1 "git.ryuvia.com/niklas/terdut-operator/api/terdut/v1alpha1"
 	"git.ryuvia.com/niklas/terdut-operator/test/figures"
 	"git.ryuvia.com/niklas/terdut-operator/test/refserver"
+	"git.ryuvia.com/niklas/terdut-operator/test/testenv/sample"
+	"git.ryuvia.com/niklas/terdut-operator/test/testenv/steps"
 )
 
 var _ = Describe("two operators at once", func() {
@@ -18,19 +19,20 @@ var _ = Describe("two operators at once", func() {
 	It("make one object for each resource, of every kind, and lose none", func(ctx SpecContext) {
 		i := newInstall(ctx, refserver.Options{})
 		i.start() // a second one, with caches of its own
-		i.peer.ResetRequests()
-		var made []*all
+		i.Peer.ResetRequests()
+		var made []*sample.Full
 		for n := range teams {
-			a := &all{team: i.teamIn(i.tenant, fmt.Sprintf("Team %d", n))}
-			create(ctx, a.team)
+			team := i.Team(fmt.Sprintf("Team %d", n))
+			env.Create(ctx, team)
 			names := fmt.Sprintf("of-%d", n)
-			a.rule, a.deadman, a.source = rule(a.team, names), deadman(a.team, names), source(a.team, names)
-			a.objects = []client.Object{a.team, a.rule, a.deadman, a.source}
-			create(ctx, a.objects[1:]...)
+			a := &sample.Full{
+				Team: team, Rule: sample.Rule(team, names), Switch: deadman(team, names), Source: sample.Source(team, names),
+			}
+			env.Create(ctx, a.Children()...)
 			made = append(made, a)
 		}
 		for _, a := range made {
-			eventuallyReady(ctx, a.objects...)
+			env.EventuallyReady(ctx, a.Objects()...)
 		}
 		i.rests()
 		i.hasOneEach(ctx, made)
@@ -38,14 +40,14 @@ var _ = Describe("two operators at once", func() {
 		i.countPosts("created", 3*teams)
 
 		By("renaming, changing and making anew")
-		i.peer.ResetRequests()
+		i.Peer.ResetRequests()
 		for n, a := range made {
-			change(ctx, a.team, func(t *v1alpha1.TerdutTeam) { t.Spec.DisplayName = fmt.Sprintf("Renamed %d", n) })
-			change(ctx, a.rule, func(r *v1alpha1.TerdutEscalationRule) { r.Spec.RepeatCount = 3 })
-			change(ctx, a.source, func(s *v1alpha1.TerdutAlertSource) { s.Spec.Name = fmt.Sprintf("renamed-%d", n) })
+			steps.Change(ctx, env, a.Team, func(t *v1alpha1.TerdutTeam) { t.Spec.DisplayName = fmt.Sprintf("Renamed %d", n) })
+			steps.Change(ctx, env, a.Rule, func(r *v1alpha1.TerdutEscalationRule) { r.Spec.RepeatCount = 3 })
+			steps.Change(ctx, env, a.Source, func(s *v1alpha1.TerdutAlertSource) { s.Spec.Name = fmt.Sprintf("renamed-%d", n) })
 		}
 		for _, a := range made {
-			eventuallyReady(ctx, a.objects...)
+			env.EventuallyReady(ctx, a.Objects()...)
 		}
 		i.rests()
 		i.hasOneEach(ctx, made)
@@ -53,31 +55,31 @@ var _ = Describe("two operators at once", func() {
 
 		By("deleting")
 		for _, a := range made {
-			remove(ctx, a.objects...)
+			env.Remove(ctx, a.Objects()...)
 		}
 		for _, a := range made {
-			eventuallyGone(ctx, a.objects...)
+			env.EventuallyGone(ctx, a.Objects()...)
 		}
-		Expect(i.peer.Teams()).To(BeEmpty())
+		Expect(i.Peer.Teams()).To(BeEmpty())
 	})
 })
 
 // hasOneEach: the server has one object for each resource, under its own name,
 // and that is the one that the resource has recorded.
-func (i *install) hasOneEach(ctx SpecContext, made []*all) {
+func (i *install) hasOneEach(ctx SpecContext, made []*sample.Full) {
 	GinkgoHelper()
-	Expect(i.peer.Teams()).To(HaveLen(len(made)))
+	Expect(i.Peer.Teams()).To(HaveLen(len(made)))
 	for _, a := range made {
-		for _, o := range a.objects {
-			Expect(read(ctx, o)).To(Succeed())
+		for _, o := range a.Objects() {
+			Expect(env.Read(ctx, o)).To(Succeed())
 			Expect(remoteOf(o).PendingCreate).To(BeNil())
 			Expect(remoteOf(o).Retiring).To(BeEmpty())
 		}
-		team := a.team.Status.TeamID
-		Expect(i.peer.Teams()).To(ContainElement(And(HaveField("ID", team), HaveField("Name", a.team.Spec.DisplayName))))
-		Expect(i.peer.Escalation(team).RepeatCount).To(BeEquivalentTo(a.rule.Spec.RepeatCount))
-		Expect(i.peer.Switches(team)).To(ConsistOf(And(HaveField("ID", a.deadman.Status.SwitchID), HaveField("Name", a.deadman.Spec.Name))))
-		Expect(i.peer.Integrations(team)).To(ConsistOf(And(HaveField("ID", a.source.Status.IntegrationID), HaveField("Name", a.source.Spec.Name))))
+		team := a.Team.Status.TeamID
+		Expect(i.Peer.Teams()).To(ContainElement(And(HaveField("ID", team), HaveField("Name", a.Team.Spec.DisplayName))))
+		Expect(i.Peer.Escalation(team).RepeatCount).To(BeEquivalentTo(a.Rule.Spec.RepeatCount))
+		Expect(i.Peer.Switches(team)).To(ConsistOf(And(HaveField("ID", a.Switch.Status.SwitchID), HaveField("Name", a.Switch.Spec.Name))))
+		Expect(i.Peer.Integrations(team)).To(ConsistOf(And(HaveField("ID", a.Source.Status.IntegrationID), HaveField("Name", a.Source.Spec.Name))))
 	}
 }
 
@@ -85,7 +87,7 @@ func (i *install) hasOneEach(ctx SpecContext, made []*all) {
 func (i *install) countPosts(of string, want int) {
 	GinkgoHelper()
 	posts, deletes := 0, 0
-	for _, r := range i.peer.Requests() {
+	for _, r := range i.Peer.Requests() {
 		switch {
 		case r.Path != "/api/teams" && r.Path != "/api/teams/{teamID}" && !isOfTeam(r.Path):
 		case r.Method == "POST" && r.Status == 201:

@@ -15,13 +15,15 @@ import (
 	"git.ryuvia.com/niklas/terdut-operator/test/figures"
 	"git.ryuvia.com/niklas/terdut-operator/test/refserver"
 	"git.ryuvia.com/niklas/terdut-operator/test/refserver/model"
+	"git.ryuvia.com/niklas/terdut-operator/test/testenv/sample"
+	"git.ryuvia.com/niklas/terdut-operator/test/testenv/steps"
 )
 
 // keys are all Secrets of the two namespaces, with what is in them.
 func (i *install) keys(ctx context.Context) map[string]map[string][]byte {
 	GinkgoHelper()
 	out := map[string]map[string][]byte{}
-	for _, namespace := range []string{i.platform, i.tenant} {
+	for _, namespace := range []string{i.Platform, i.Tenant} {
 		list := &corev1.SecretList{}
 		Expect(env.Admin.List(ctx, list, client.InNamespace(namespace))).To(Succeed())
 		for _, s := range list.Items {
@@ -32,38 +34,38 @@ func (i *install) keys(ctx context.Context) map[string]map[string][]byte {
 }
 
 // lose empties the status of every object, as a restore without statuses does.
-func (i *install) lose(ctx context.Context, a *all) {
+func (i *install) lose(ctx context.Context, a *sample.Full) {
 	GinkgoHelper()
 	change := func(o client.Object, empty func()) {
 		Eventually(func() error {
-			if err := read(ctx, o); err != nil {
+			if err := env.Read(ctx, o); err != nil {
 				return err
 			}
 			empty()
 			return env.Admin.Status().Update(ctx, o)
 		}).Should(Succeed())
 	}
-	change(i.server, func() { i.server.Status = v1alpha1.TerdutServerStatus{} })
-	change(a.team, func() { a.team.Status = v1alpha1.TerdutTeamStatus{} })
-	change(a.rule, func() { a.rule.Status = v1alpha1.TerdutEscalationRuleStatus{} })
-	change(a.deadman, func() { a.deadman.Status = v1alpha1.TerdutDeadmanSwitchStatus{} })
-	change(a.source, func() { a.source.Status = v1alpha1.TerdutAlertSourceStatus{} })
+	change(i.Server, func() { i.Server.Status = v1alpha1.TerdutServerStatus{} })
+	change(a.Team, func() { a.Team.Status = v1alpha1.TerdutTeamStatus{} })
+	change(a.Rule, func() { a.Rule.Status = v1alpha1.TerdutEscalationRuleStatus{} })
+	change(a.Switch, func() { a.Switch.Status = v1alpha1.TerdutDeadmanSwitchStatus{} })
+	change(a.Source, func() { a.Source.Status = v1alpha1.TerdutAlertSourceStatus{} })
 }
 
 // rebuild makes every object anew under the same names, with the statuses that
 // they had, as a restore into an emptied cluster does.
-func (i *install) rebuild(ctx context.Context, a *all) {
+func (i *install) rebuild(ctx context.Context, a *sample.Full) {
 	GinkgoHelper()
-	for _, o := range a.objects {
-		Expect(read(ctx, o)).To(Succeed())
+	for _, o := range a.Objects() {
+		Expect(env.Read(ctx, o)).To(Succeed())
 		status := remoteOf(o).DeepCopy()
 		o.SetFinalizers(nil)
 		Expect(env.Admin.Update(ctx, o)).To(Succeed())
-		remove(ctx, o)
-		eventuallyGone(ctx, o)
+		env.Remove(ctx, o)
+		env.EventuallyGone(ctx, o)
 		o.SetResourceVersion("")
 		o.SetUID("")
-		create(ctx, o)
+		env.Create(ctx, o)
 		write(ctx, o, func(s *v1alpha1.RemoteStatus) { *s = *status })
 	}
 }
@@ -81,18 +83,18 @@ var _ = Describe("a restore", func() {
 	) {
 		i := newInstall(ctx, options())
 		a := i.full(ctx)
-		eventuallyTold(ctx, a.team, v1alpha1.ConditionCredentialsReady, "True KeyIssued")
+		env.EventuallyTold(ctx, a.Team, v1alpha1.ConditionCredentialsReady, "True KeyIssued")
 		i.stop()
 		before, keys := i.stands(), i.keys(ctx)
 		i.lose(ctx, a)
-		i.peer.ResetRequests()
+		i.Peer.ResetRequests()
 		i.start()
-		eventuallyTold(ctx, a.team, v1alpha1.ConditionReady, "False NameConflict")
-		eventuallyTold(ctx, a.source, v1alpha1.ConditionReady, "False WaitingForTeam")
+		env.EventuallyTold(ctx, a.Team, v1alpha1.ConditionReady, "False NameConflict")
+		env.EventuallyTold(ctx, a.Source, v1alpha1.ConditionReady, "False WaitingForTeam")
 
 		i.give(ctx, i.printed(ctx)...)
-		eventuallyReady(ctx, append([]client.Object{i.server}, a.objects...)...)
-		eventuallyTold(ctx, a.team, v1alpha1.ConditionCredentialsReady, "True KeyIssued")
+		env.EventuallyReady(ctx, append([]client.Object{i.Server}, a.Objects()...)...)
+		env.EventuallyTold(ctx, a.Team, v1alpha1.ConditionCredentialsReady, "True KeyIssued")
 		i.rests()
 		Expect(i.stands()).To(Equal(before))
 		Expect(i.keys(ctx)).To(Equal(keys))
@@ -108,14 +110,17 @@ var _ = Describe("a restore", func() {
 		i.stop()
 		before := i.stands()
 		i.rebuild(ctx, a)
-		i.peer.ResetRequests()
+		i.Peer.ResetRequests()
 		i.start()
-		eventuallyTold(ctx, a.team, v1alpha1.ConditionReady, "False NameConflict")
-		Eventually(func() *v1alpha1.RemoteIdentity { Expect(read(ctx, a.team)).To(Succeed()); return a.team.Status.Remote }).
+		env.EventuallyTold(ctx, a.Team, v1alpha1.ConditionReady, "False NameConflict")
+		Eventually(func() *v1alpha1.RemoteIdentity {
+			Expect(env.Read(ctx, a.Team)).To(Succeed())
+			return a.Team.Status.Remote
+		}).
 			Should(BeNil(), "what another UID has recorded counts for nothing")
 		i.give(ctx, i.printed(ctx)...)
-		eventuallyReady(ctx, a.team, a.rule, a.deadman)
-		eventuallyTold(ctx, a.source, v1alpha1.ConditionReady, "False KeyUnknown")
+		env.EventuallyReady(ctx, a.Team, a.Rule, a.Switch)
+		env.EventuallyTold(ctx, a.Source, v1alpha1.ConditionReady, "False KeyUnknown")
 		i.rests()
 		Expect(i.writes()).To(BeEmpty())
 		Expect(i.stands()).To(Equal(before))
@@ -127,10 +132,10 @@ var _ = Describe("a restore", func() {
 		before := i.stands()
 		i.stop()
 		var copies []client.Object
-		for n, o := range []client.Object{i.teamIn(i.tenant, "Copy"), rule(a.team, "copy"), deadman(a.team, "copy"), source(a.team, "copy")} {
+		for n, o := range []client.Object{i.Team("Copy"), sample.Rule(a.Team, "copy"), deadman(a.Team, "copy"), sample.Source(a.Team, "copy")} {
 			o.SetFinalizers([]string{v1alpha1.Finalizer})
-			create(ctx, o)
-			status := remoteOf(a.objects[n]).DeepCopy()
+			env.Create(ctx, o)
+			status := remoteOf(a.Objects()[n]).DeepCopy()
 			status.Retiring = []v1alpha1.RetiringObject{{ID: status.Remote.ID, CreatedAt: status.Remote.CreatedAt}}
 			status.PendingCreate = &v1alpha1.PendingCreate{Name: status.Remote.Name, ID: status.Remote.ID, OwnerUID: status.Remote.OwnerUID}
 			if status.PendingCreate.Name == "" {
@@ -139,10 +144,10 @@ var _ = Describe("a restore", func() {
 			write(ctx, o, func(s *v1alpha1.RemoteStatus) { *s = *status })
 			copies = append(copies, o)
 		}
-		remove(ctx, copies...)
-		i.peer.ResetRequests()
+		env.Remove(ctx, copies...)
+		i.Peer.ResetRequests()
 		i.start()
-		eventuallyGone(ctx, copies...)
+		env.EventuallyGone(ctx, copies...)
 		Expect(i.writes()).To(BeEmpty())
 		Expect(i.stands()).To(Equal(before))
 	})
@@ -154,15 +159,15 @@ var _ = Describe("a server that came back as another one", func() {
 		a := i.full(ctx)
 		i.stop()
 		before := i.stands()
-		for _, o := range a.objects {
+		for _, o := range a.Objects() {
 			write(ctx, o, func(s *v1alpha1.RemoteStatus) { s.Remote.ServerUID = "another" })
 		}
-		i.peer.ResetRequests()
+		i.Peer.ResetRequests()
 		i.start()
-		for _, o := range a.objects {
-			Eventually(func() types.UID { Expect(read(ctx, o)).To(Succeed()); return remoteOf(o).Remote.ServerUID }).Should(Equal(i.server.UID), "%T", o)
+		for _, o := range a.Objects() {
+			Eventually(func() types.UID { Expect(env.Read(ctx, o)).To(Succeed()); return remoteOf(o).Remote.ServerUID }).Should(Equal(i.Server.UID), "%T", o)
 		}
-		eventuallyReady(ctx, a.objects...)
+		env.EventuallyReady(ctx, a.Objects()...)
 		Expect(i.writes()).To(BeEmpty())
 		Expect(i.stands()).To(Equal(before))
 	})
@@ -171,28 +176,28 @@ var _ = Describe("a server that came back as another one", func() {
 		i := newInstall(ctx, refserver.Options{})
 		a := i.full(ctx)
 		i.stop()
-		Expect(read(ctx, a.team)).To(Succeed())
-		lost := a.team.Status.TeamID
+		Expect(env.Read(ctx, a.Team)).To(Succeed())
+		lost := a.Team.Status.TeamID
 		var err error
-		i.peer, err = env.Network.Serve(i.platform, "terdut", refserver.Options{})
+		i.Peer, err = env.Network.Serve(i.Platform, "terdut", refserver.Options{})
 		Expect(err).NotTo(HaveOccurred())
 		for n := range lost + 1 {
-			_, err = i.peer.Model().CreateTeam(fmt.Sprintf("Stranger %d", n))
+			_, err = i.Peer.Model().CreateTeam(fmt.Sprintf("Stranger %d", n))
 			Expect(err).NotTo(HaveOccurred())
 		}
 		strangers := i.stands()
-		Expect(i.peer.Teams()).To(ContainElement(HaveField("ID", lost)))
+		Expect(i.Peer.Teams()).To(ContainElement(HaveField("ID", lost)))
 		i.start()
-		Eventually(func() int64 { Expect(read(ctx, a.team)).To(Succeed()); return a.team.Status.TeamID }).Should(BeNumerically(">", lost))
+		Eventually(func() int64 { Expect(env.Read(ctx, a.Team)).To(Succeed()); return a.Team.Status.TeamID }).Should(BeNumerically(">", lost))
 		// Ready stays what it was while the same generation is made anew.
-		for _, o := range a.objects {
-			Eventually(func() int64 { Expect(read(ctx, o)).To(Succeed()); return remoteOf(o).Remote.TeamID }).Should(Equal(a.team.Status.TeamID), "%T", o)
+		for _, o := range a.Objects() {
+			Eventually(func() int64 { Expect(env.Read(ctx, o)).To(Succeed()); return remoteOf(o).Remote.TeamID }).Should(Equal(a.Team.Status.TeamID), "%T", o)
 		}
-		eventuallyReady(ctx, a.objects...)
-		Expect(i.peer.Switches(a.team.Status.TeamID)).To(ConsistOf(HaveField("Name", "watch")))
-		Expect(i.peer.Integrations(a.team.Status.TeamID)).To(ConsistOf(HaveField("Name", "watch")))
+		env.EventuallyReady(ctx, a.Objects()...)
+		Expect(i.Peer.Switches(a.Team.Status.TeamID)).To(ConsistOf(HaveField("Name", "watch")))
+		Expect(i.Peer.Integrations(a.Team.Status.TeamID)).To(ConsistOf(HaveField("Name", "watch")))
 		Expect(i.stands()).To(HavePrefix(strangers), "whoever has a lost ID now is not touched")
-		Expect(i.peer.Calls("DELETE")).NotTo(ContainElement(HavePrefix("DELETE /api/teams")))
+		Expect(i.Peer.Calls("DELETE")).NotTo(ContainElement(HavePrefix("DELETE /api/teams")))
 	})
 })
 
@@ -201,24 +206,24 @@ var _ = Describe("a server that gives no creation times", func() {
 		capabilities := refserver.AllCapabilities()
 		Expect(capabilities.TurnOff("created-at")).To(BeTrue())
 		i := newInstall(ctx, refserver.Options{Capabilities: &capabilities})
-		team := i.readyTeam(ctx, i.tenant, "Payments")
+		team := i.ReadyTeam(ctx, "Payments")
 		Expect(team.Status.Remote.CreatedAt).To(BeEmpty())
 
 		By("following a change of the spec")
-		change(ctx, team, func(t *v1alpha1.TerdutTeam) { t.Spec.DisplayName = "Billing" })
-		eventuallyReady(ctx, team)
-		Expect(i.peer.Teams()).To(ConsistOf(HaveField("Name", "Billing")))
+		steps.Change(ctx, env, team, func(t *v1alpha1.TerdutTeam) { t.Spec.DisplayName = "Billing" })
+		env.EventuallyReady(ctx, team)
+		Expect(i.Peer.Teams()).To(ConsistOf(HaveField("Name", "Billing")))
 
 		By("not following one on the server")
-		Expect(i.peer.RenameTeam(team.Status.TeamID, "Somebody's")).To(Succeed())
-		i.peer.ResetRequests()
-		eventuallyTold(ctx, team, v1alpha1.ConditionReady, "False NameConflict")
-		Expect(message(team, v1alpha1.ConditionReady)).To(ContainSubstring(`"Billing"`))
+		Expect(i.Peer.RenameTeam(team.Status.TeamID, "Somebody's")).To(Succeed())
+		i.Peer.ResetRequests()
+		env.EventuallyTold(ctx, team, v1alpha1.ConditionReady, "False NameConflict")
+		Expect(steps.Message(team, v1alpha1.ConditionReady)).To(ContainSubstring(`"Billing"`))
 		i.rests()
 		Expect(i.writes()).To(BeEmpty())
-		remove(ctx, team)
-		eventuallyGone(ctx, team)
-		Expect(i.peer.Teams()).To(ConsistOf(HaveField("Name", "Somebody's")))
+		env.Remove(ctx, team)
+		env.EventuallyGone(ctx, team)
+		Expect(i.Peer.Teams()).To(ConsistOf(HaveField("Name", "Somebody's")))
 	})
 })
 
@@ -226,27 +231,27 @@ var _ = Describe("a server that folds names", func() {
 	It("has them as it likes, and is not told again and again", func(ctx SpecContext) {
 		i := newInstall(ctx, folding())
 		a := i.of(ctx, " Payments  Team", "Watch DOG")
-		eventuallyReady(ctx, a.objects...)
-		Expect(i.peer.Teams()).To(ConsistOf(HaveField("Name", "payments team")))
-		Expect(i.peer.Switches(a.team.Status.TeamID)).To(ConsistOf(HaveField("Name", "watch dog")))
-		Expect(i.peer.Integrations(a.team.Status.TeamID)).To(ConsistOf(HaveField("Name", "watch dog")))
-		Expect(a.team.Status.Remote).To(HaveValue(And(HaveField("Name", "payments team"), HaveField("AskedName", " Payments  Team"))))
-		i.peer.ResetRequests()
+		env.EventuallyReady(ctx, a.Objects()...)
+		Expect(i.Peer.Teams()).To(ConsistOf(HaveField("Name", "payments team")))
+		Expect(i.Peer.Switches(a.Team.Status.TeamID)).To(ConsistOf(HaveField("Name", "watch dog")))
+		Expect(i.Peer.Integrations(a.Team.Status.TeamID)).To(ConsistOf(HaveField("Name", "watch dog")))
+		Expect(a.Team.Status.Remote).To(HaveValue(And(HaveField("Name", "payments team"), HaveField("AskedName", " Payments  Team"))))
+		i.Peer.ResetRequests()
 		i.rests()
 		Expect(i.writes()).To(BeEmpty())
 		Expect(figures.Value(suite, "writes-at-rest-folded-names", len(i.writes()), "")).To(Succeed())
 
-		change(ctx, a.team, func(t *v1alpha1.TerdutTeam) { t.Spec.DisplayName = "BILLING" })
-		eventuallyReady(ctx, a.team)
-		Expect(i.peer.Teams()).To(ConsistOf(HaveField("Name", "billing")))
+		steps.Change(ctx, env, a.Team, func(t *v1alpha1.TerdutTeam) { t.Spec.DisplayName = "BILLING" })
+		env.EventuallyReady(ctx, a.Team)
+		Expect(i.Peer.Teams()).To(ConsistOf(HaveField("Name", "billing")))
 
 		By("being refused a name that somebody has in another spelling, without trying again and again")
-		twin := i.teamIn(i.tenant, "Billing")
-		create(ctx, twin)
-		eventuallyTold(ctx, twin, v1alpha1.ConditionReady, "False NameConflict")
-		i.peer.ResetRequests()
+		twin := i.Team("Billing")
+		env.Create(ctx, twin)
+		env.EventuallyTold(ctx, twin, v1alpha1.ConditionReady, "False NameConflict")
+		i.Peer.ResetRequests()
 		i.rests()
 		Expect(i.writes()).To(BeEmpty())
-		Expect(i.peer.Teams()).To(HaveLen(1))
+		Expect(i.Peer.Teams()).To(HaveLen(1))
 	})
 })
