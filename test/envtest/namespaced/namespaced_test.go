@@ -17,6 +17,8 @@ import (
 
 	v1alpha1 "git.ryuvia.com/niklas/terdut-operator/api/terdut/v1alpha1"
 	"git.ryuvia.com/niklas/terdut-operator/test/testenv"
+	"git.ryuvia.com/niklas/terdut-operator/test/testenv/sample"
+	"git.ryuvia.com/niklas/terdut-operator/test/testenv/steps"
 )
 
 var _ = Describe("an operator that watches some namespaces", func() {
@@ -24,7 +26,7 @@ var _ = Describe("an operator that watches some namespaces", func() {
 		i := newInstall(ctx, asIs)
 		elsewhere := i.full(ctx, i.stranger)
 		objects := i.full(ctx, i.tenant)
-		eventuallyReady(ctx, objects...)
+		env.EventuallyReady(ctx, objects...)
 		Expect(i.peer.Teams()).To(HaveLen(1))
 
 		By("the label being taken away, and given back")
@@ -33,24 +35,24 @@ var _ = Describe("an operator that watches some namespaces", func() {
 			eventuallySays(ctx, o, v1alpha1.ConditionReady, "False RefNotPermitted")
 		}
 		label(ctx, i.tenant, true)
-		eventuallyReady(ctx, objects...)
+		env.EventuallyReady(ctx, objects...)
 
 		By("another one being made and deleted, while the others stay away")
 		other := i.team(i.platform, "Platform")
 		other.Spec.ServerRef.Namespace = ""
-		create(ctx, other)
-		eventuallyReady(ctx, other)
+		env.Create(ctx, other)
+		env.EventuallyReady(ctx, other)
 		for _, o := range elsewhere {
-			Expect(read(ctx, o)).To(Succeed())
-			Expect(conditions(o)).To(BeEmpty(), "%T", o)
+			Expect(env.Read(ctx, o)).To(Succeed())
+			Expect(steps.Conditions(o)).To(BeEmpty(), "%T", o)
 			Expect(o.GetFinalizers()).To(BeEmpty(), "%T", o)
 		}
-		remove(ctx, slices.Concat(objects[1:], []client.Object{other})...)
-		eventuallyGone(ctx, objects[1:]...)
-		remove(ctx, objects[0])
-		eventuallyGone(ctx, objects[0], other)
+		env.Remove(ctx, slices.Concat(objects[1:], []client.Object{other})...)
+		env.EventuallyGone(ctx, objects[1:]...)
+		env.Remove(ctx, objects[0])
+		env.EventuallyGone(ctx, objects[0], other)
 		Expect(i.peer.Teams()).To(BeEmpty())
-		remove(ctx, i.server)
+		env.Remove(ctx, i.server)
 	})
 
 	It("takes over what is on the server, after it has looked for another holder", func(ctx SpecContext) {
@@ -58,8 +60,8 @@ var _ = Describe("an operator that watches some namespaces", func() {
 		created, err := i.peer.Model().CreateTeam("Old")
 		Expect(err).NotTo(HaveOccurred())
 		old := i.team(i.platform, "Old")
-		create(ctx, old)
-		eventuallyReady(ctx, old)
+		env.Create(ctx, old)
+		env.EventuallyReady(ctx, old)
 		Expect(old.Status.TeamID).To(Equal(created.ID))
 	})
 
@@ -68,15 +70,15 @@ var _ = Describe("an operator that watches some namespaces", func() {
 		server := &v1alpha1.TerdutServer{ObjectMeta: metav1.ObjectMeta{Namespace: i.stranger, Name: "terdut"}}
 		server.Spec = *i.server.Spec.DeepCopy()
 		server.Spec.AllowedTeams.Namespaces = v1alpha1.AllowedNamespaces{From: v1alpha1.FromAll}
-		create(ctx, server)
+		env.Create(ctx, server)
 		unwatched, missing := i.team(i.tenant, "Unwatched"), i.team(i.tenant, "Missing")
 		unwatched.Spec.ServerRef.Namespace, missing.Spec.ServerRef.Name = i.stranger, "nothing"
-		create(ctx, unwatched, missing)
+		env.Create(ctx, unwatched, missing)
 		eventuallySays(ctx, unwatched, v1alpha1.ConditionReady, "False RefNotPermitted")
 		eventuallySays(ctx, missing, v1alpha1.ConditionReady, "False RefNotPermitted")
 		Expect(says(ctx, unwatched, v1alpha1.ConditionReady)()).To(Equal(strings.ReplaceAll(
 			says(ctx, missing, v1alpha1.ConditionReady)(), i.platform+"/nothing", i.stranger+"/terdut")))
-		Expect(read(ctx, server)).To(Succeed())
+		Expect(env.Read(ctx, server)).To(Succeed())
 		Expect(server.Status.Conditions).To(BeEmpty())
 	})
 
@@ -84,16 +86,15 @@ var _ = Describe("an operator that watches some namespaces", func() {
 		i := newInstall(ctx, asIs)
 		const told = v1alpha1.ConditionNamespaceNotWatched
 		eventuallySays(ctx, i.server, told, "True NamespaceNotWatched: spec.allowedTeams may admit namespaces")
-		Eventually(func() ([]string, error) { return env.Events(ctx, i.server) }).
-			Should(ContainElement(HavePrefix("Warning NamespaceNotWatched: spec.allowedTeams may admit")))
+		env.EventuallyEvent(ctx, i.server, HavePrefix("Warning NamespaceNotWatched: spec.allowedTeams may admit"))
 
 		admit := func(names ...string) {
-			change(ctx, i.server, func(s *v1alpha1.TerdutServer) {
+			steps.Change(ctx, env, i.server, func(s *v1alpha1.TerdutServer) {
 				s.Spec.AllowedTeams.Namespaces.Selector = &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{
 					{Key: corev1.LabelMetadataName, Operator: metav1.LabelSelectorOpIn, Values: names},
 				}}
 			})
-			eventuallyReady(ctx, i.server)
+			env.EventuallyReady(ctx, i.server)
 		}
 		admit(i.tenant, i.stranger)
 		eventuallySays(ctx, i.server, told, "True NamespaceNotWatched: spec.allowedTeams admits 1 namespaces")
@@ -109,18 +110,18 @@ var _ = Describe("a namespace that is watched no longer", func() {
 			s.Spec.Credentials = &v1alpha1.ServerCredentials{Mode: v1alpha1.CredentialsMirrored}
 			s.Spec.AllowedTeams.Namespaces.Selector.MatchLabels[corev1.LabelMetadataName] = "none"
 		})
-		change(ctx, i.server, func(s *v1alpha1.TerdutServer) {
+		steps.Change(ctx, env, i.server, func(s *v1alpha1.TerdutServer) {
 			s.Spec.AllowedTeams.Namespaces.Selector.MatchLabels[corev1.LabelMetadataName] = i.tenant
 		})
 		team := i.team(i.tenant, "Payments")
-		create(ctx, team)
-		eventuallyReady(ctx, team)
+		env.Create(ctx, team)
+		env.EventuallyReady(ctx, team)
 		mirror := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{
 			Namespace: i.tenant, Name: v1alpha1.MirrorSecretName(i.server.Name, i.platform),
 		}}
-		Eventually(func() error { return read(ctx, mirror) }).Should(Succeed())
+		Eventually(func() error { return env.Read(ctx, mirror) }).Should(Succeed())
 		mirrored := func() []string {
-			Expect(read(ctx, i.server)).To(Succeed())
+			Expect(env.Read(ctx, i.server)).To(Succeed())
 			return i.server.Status.Credentials.MirrorNamespaces
 		}
 		Eventually(mirrored).Should(ConsistOf(i.tenant))
@@ -131,8 +132,8 @@ var _ = Describe("a namespace that is watched no longer", func() {
 		Expect(says(ctx, i.server, v1alpha1.ConditionNamespaceNotWatched)()).To(ContainSubstring("1 namespaces with a copy"))
 		Consistently(mirrored, 2*resync).Should(ConsistOf(i.tenant))
 		Expect(i.server.Status.Credentials.Exposed).To(BeEmpty())
-		Expect(read(ctx, mirror)).To(Succeed())
-		eventuallyReady(ctx, i.server)
+		Expect(env.Read(ctx, mirror)).To(Succeed())
+		env.EventuallyReady(ctx, i.server)
 
 		i.run(i.platform, i.tenant)
 		Eventually(says(ctx, i.server, v1alpha1.ConditionNamespaceNotWatched)).Should(BeEmpty())
@@ -142,17 +143,17 @@ var _ = Describe("a namespace that is watched no longer", func() {
 	It("is not taken for one without the server: what has to be cleaned up waits and says why", func(ctx SpecContext) {
 		i := newInstall(ctx, asIs)
 		team := i.team(i.tenant, "Payments")
-		create(ctx, team)
-		eventuallyReady(ctx, team)
+		env.Create(ctx, team)
+		env.EventuallyReady(ctx, team)
 
 		i.run(i.tenant)
 		eventuallySays(ctx, team, v1alpha1.ConditionReady, "False RefNotPermitted")
-		remove(ctx, team)
+		env.Remove(ctx, team)
 		eventuallySays(ctx, team, v1alpha1.ConditionDegraded, "True NamespaceNotWatched")
 		Expect(i.peer.Teams()).To(HaveLen(1))
 
 		i.run(i.platform, i.tenant)
-		eventuallyGone(ctx, team)
+		env.EventuallyGone(ctx, team)
 		Expect(i.peer.Teams()).To(BeEmpty())
 	})
 })
@@ -201,10 +202,10 @@ var _ = Describe("the manifests of config/namespaced", func() {
 // label sets or takes away the label that the servers here ask for.
 func label(ctx context.Context, namespace string, present bool) {
 	GinkgoHelper()
-	change(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}, func(ns *corev1.Namespace) {
-		delete(ns.Labels, allowed)
+	steps.Change(ctx, env, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}, func(ns *corev1.Namespace) {
+		delete(ns.Labels, sample.Allowed)
 		if present {
-			ns.Labels[allowed] = "true"
+			ns.Labels[sample.Allowed] = "true"
 		}
 	})
 }

@@ -1,16 +1,12 @@
 package namespaced_test
 
 import (
-	"os"
 	"testing"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
-	. "github.com/onsi/gomega"
-	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 
-	"git.ryuvia.com/niklas/terdut-operator/test/testenv"
+	"git.ryuvia.com/niklas/terdut-operator/test/testenv/steps"
 )
 
 const (
@@ -19,26 +15,16 @@ const (
 	// patience is how long something may take that takes no time on an idle
 	// machine.
 	patience = 30 * time.Second
-	poll     = 50 * time.Millisecond
 )
 
-var env *testenv.Env
+var env *steps.Env
 
 func TestNamespaced(t *testing.T) {
-	RegisterFailHandler(Fail)
-	SetDefaultEventuallyTimeout(patience)
-	SetDefaultEventuallyPollingInterval(poll)
-	RunSpecs(t, "the operator in some namespaces only", Label("L1"))
+	steps.Run(t, "the operator in some namespaces only", patience)
 }
 
 var _ = BeforeSuite(func(ctx SpecContext) {
-	ctrl.SetLogger(zap.New(zap.WriteTo(testenv.Log(GinkgoWriter)), zap.UseDevMode(true)))
-	var err error
-	env, err = testenv.StartUnbound(ctx, os.Stderr)
-	Expect(err).NotTo(HaveOccurred())
-	DeferCleanup(func() { Expect(env.Stop()).To(Succeed()) })
+	env = steps.StartUnbound(ctx)
 })
 
-var _ = AfterEach(func() {
-	Expect(env.Requests.Forbidden()).To(BeEmpty(), "the Roles must allow everything that the operator asks for")
-})
+var _ = AfterEach(func() { env.ExpectNothingForbidden() })
