@@ -12,6 +12,8 @@ import (
 
 	v1alpha1 "git.ryuvia.com/niklas/terdut-operator/api/terdut/v1alpha1"
 	"git.ryuvia.com/niklas/terdut-operator/test/refserver"
+	"git.ryuvia.com/niklas/terdut-operator/test/testenv/sample"
+	"git.ryuvia.com/niklas/terdut-operator/test/testenv/steps"
 )
 
 // refuse answers every request of a method with an error.
@@ -27,21 +29,21 @@ func refuse(method string, status int) refserver.FaultFunc {
 var _ = Describe("deletionPolicy: Orphan", func() {
 	It("leaves everything on the server, without a call, and the webhook's Secret", func(ctx SpecContext) {
 		i := newInstall(ctx, v1alpha1.DeletionOrphan)
-		id, secret := i.team.Status.TeamID, i.webhook()
-		Expect(read(ctx, secret)).To(Succeed())
+		id, secret := i.Team.Status.TeamID, i.webhook()
+		Expect(env.Read(ctx, secret)).To(Succeed())
 		data := secret.Data
 		i.peer.ResetRequests()
-		remove(ctx, i.all()...)
-		eventuallyGone(ctx, i.all()...)
+		env.Remove(ctx, i.all()...)
+		env.EventuallyGone(ctx, i.all()...)
 		Expect(i.calls()).To(BeEmpty())
 		Expect(i.peer.Teams()).To(HaveLen(1))
 		Expect(i.peer.Escalation(id).Levels).To(HaveLen(1))
 		Expect(i.peer.Switches(id)).To(HaveLen(1))
 		Expect(i.peer.Integrations(id)).To(HaveLen(1))
 		for _, o := range i.all() {
-			eventuallyEvent(ctx, o, HavePrefix("Normal Orphaned"))
+			env.EventuallyEvent(ctx, o, HavePrefix("Normal Orphaned"))
 		}
-		Consistently(func() error { return read(ctx, secret) }, "3s").Should(Succeed())
+		Consistently(func() error { return env.Read(ctx, secret) }, "3s").Should(Succeed())
 		Expect(secret.OwnerReferences).To(BeEmpty())
 		Expect(secret.DeletionTimestamp).To(BeNil())
 		Expect(secret.Data).To(Equal(data))
@@ -52,46 +54,45 @@ var _ = Describe("force-orphan", func() {
 	It("lets one resource go while its server is down", func(ctx SpecContext) {
 		i := newInstall(ctx, v1alpha1.DeletionDelete)
 		i.peer.Down(true)
-		remove(ctx, i.deadman, i.source)
-		eventuallyTold(ctx, i.deadman, v1alpha1.ConditionDegraded, "True ServerUnreachable")
-		annotate(ctx, v1alpha1.AnnotationForceOrphan, "true", i.deadman)
-		eventuallyGone(ctx, i.deadman)
-		eventuallyEvent(ctx, i.deadman, HavePrefix("Warning Released"))
-		Expect(read(ctx, i.source)).To(Succeed(), "another one is not let go with it")
+		env.Remove(ctx, i.Switch, i.Source)
+		eventuallyTold(ctx, i.Switch, v1alpha1.ConditionDegraded, "True ServerUnreachable")
+		annotate(ctx, v1alpha1.AnnotationForceOrphan, "true", i.Switch)
+		env.EventuallyGone(ctx, i.Switch)
+		env.EventuallyEvent(ctx, i.Switch, HavePrefix("Warning Released"))
+		Expect(env.Read(ctx, i.Source)).To(Succeed(), "another one is not let go with it")
 		i.peer.Down(false)
-		eventuallyGone(ctx, i.source)
-		Expect(i.peer.Switches(i.team.Status.TeamID)).To(HaveLen(1))
+		env.EventuallyGone(ctx, i.Source)
+		Expect(i.peer.Switches(i.Team.Status.TeamID)).To(HaveLen(1))
 	})
 
 	It("on a TerdutServer lets go what is being deleted on it, and the server in spite of live teams", func(ctx SpecContext) {
 		i := newInstall(ctx, v1alpha1.DeletionDelete)
-		live := &v1alpha1.TerdutTeam{ObjectMeta: metav1.ObjectMeta{Namespace: i.platform, Name: "live"}}
-		live.Spec.ServerRef.Name, live.Spec.DisplayName = "terdut", "Live"
-		create(ctx, live)
+		live := sample.NamedTeam(i.server, i.platform, "live", "Live")
+		env.Create(ctx, live)
 		eventuallyReady(ctx, live)
 		i.peer.Down(true)
-		remove(ctx, i.all()...)
+		env.Remove(ctx, i.all()...)
 		for _, o := range i.all() {
 			eventuallyTold(ctx, o, v1alpha1.ConditionDegraded, "True ServerUnreachable")
 		}
-		remove(ctx, i.server)
+		env.Remove(ctx, i.server)
 		eventuallyTold(ctx, i.server, v1alpha1.ConditionDegraded, "True TeamsAttached")
 		annotate(ctx, v1alpha1.AnnotationForceOrphan, "true", i.server)
-		eventuallyGone(ctx, append(i.all(), i.server)...)
-		Expect(read(ctx, live)).To(Succeed())
+		env.EventuallyGone(ctx, append(i.all(), i.server)...)
+		Expect(env.Read(ctx, live)).To(Succeed())
 		Expect(live.DeletionTimestamp).To(BeNil())
-		remove(ctx, live)
-		eventuallyGone(ctx, live)
+		env.Remove(ctx, live)
+		env.EventuallyGone(ctx, live)
 	})
 
 	It("in a namespace that terminates is told on the TerdutServer, and nowhere else", func(ctx SpecContext) {
 		i := newInstall(ctx, v1alpha1.DeletionDelete)
 		i.peer.Down(true)
 		annotate(ctx, v1alpha1.AnnotationForceOrphan, "true", i.server)
-		remove(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: i.tenant}})
-		eventuallyGone(ctx, append(i.all(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: i.tenant}})...)
+		env.Remove(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: i.tenant}})
+		env.EventuallyGone(ctx, append(i.all(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: i.tenant}})...)
 		for _, kind := range []string{"TerdutTeam", "TerdutEscalationRule", "TerdutDeadmanSwitch", "TerdutAlertSource"} {
-			eventuallyEvent(ctx, i.server, And(HavePrefix("Warning Released"), ContainSubstring(kind+" "+i.tenant+"/payments")))
+			env.EventuallyEvent(ctx, i.server, And(HavePrefix("Warning Released"), ContainSubstring(kind+" "+i.tenant+"/payments")))
 		}
 	})
 })
@@ -100,26 +101,26 @@ var _ = Describe("a deletion that hangs", func() {
 	It("is told to be stuck after half an hour, and ends when the server is back", func(ctx SpecContext) {
 		i := newInstall(ctx, v1alpha1.DeletionDelete)
 		i.peer.SetFault(refuse(http.MethodDelete, http.StatusUnauthorized))
-		remove(ctx, i.deadman)
-		eventuallyTold(ctx, i.deadman, v1alpha1.ConditionDegraded, "True CredentialRejected")
+		env.Remove(ctx, i.Switch)
+		eventuallyTold(ctx, i.Switch, v1alpha1.ConditionDegraded, "True CredentialRejected")
 		clock.forward(stuckAfter)
 		DeferCleanup(func() { clock.forward(-stuckAfter) }) // the others live in the same hour
-		annotate(ctx, "example.com/wake", "up", i.deadman)
-		eventuallyTold(ctx, i.deadman, v1alpha1.ConditionDegraded, "True DeletionStuck")
-		Expect(message(i.deadman, v1alpha1.ConditionDegraded)).To(ContainSubstring(v1alpha1.AnnotationForceOrphan))
-		eventuallyTold(ctx, i.deadman, v1alpha1.ConditionSynced, "Unknown CredentialRejected")
-		eventuallyEvent(ctx, i.deadman, HavePrefix("Warning DeletionStuck"))
+		annotate(ctx, "example.com/wake", "up", i.Switch)
+		eventuallyTold(ctx, i.Switch, v1alpha1.ConditionDegraded, "True DeletionStuck")
+		Expect(steps.Message(i.Switch, v1alpha1.ConditionDegraded)).To(ContainSubstring(v1alpha1.AnnotationForceOrphan))
+		eventuallyTold(ctx, i.Switch, v1alpha1.ConditionSynced, "Unknown CredentialRejected")
+		env.EventuallyEvent(ctx, i.Switch, HavePrefix("Warning DeletionStuck"))
 		i.peer.SetFault(nil)
-		annotate(ctx, "example.com/wake", "again", i.deadman)
-		eventuallyGone(ctx, i.deadman)
-		Expect(i.peer.Switches(i.team.Status.TeamID)).To(BeEmpty())
+		annotate(ctx, "example.com/wake", "again", i.Switch)
+		env.EventuallyGone(ctx, i.Switch)
+		Expect(i.peer.Switches(i.Team.Status.TeamID)).To(BeEmpty())
 	})
 })
 
 var _ = Describe("with the consent taken back", func() {
 	// revoke takes the consent back and waits until everything knows.
 	revoke := func(ctx SpecContext, i *install, more ...client.Object) {
-		change(ctx, i.server, func(s *v1alpha1.TerdutServer) { s.Spec.AllowedTeams.Namespaces.From = v1alpha1.FromNone })
+		steps.Change(ctx, env, i.server, func(s *v1alpha1.TerdutServer) { s.Spec.AllowedTeams.Namespaces.From = v1alpha1.FromNone })
 		for _, o := range append(i.all(), more...) {
 			eventuallyTold(ctx, o, v1alpha1.ConditionReady, "False RefNotPermitted")
 		}
@@ -129,31 +130,31 @@ var _ = Describe("with the consent taken back", func() {
 
 	It("only cleans up what is recorded: one list and one deletion each, no Secret, and no next rule", func(ctx SpecContext) {
 		i := newInstall(ctx, v1alpha1.DeletionDelete)
-		second := rule(i.tenant, "second", "9m")
-		create(ctx, second)
+		second := sample.Rule(i.Team, "second", sample.Level("9m"))
+		env.Create(ctx, second)
 		eventuallyTold(ctx, second, v1alpha1.ConditionReady, "False WaitingForRule")
 		revoke(ctx, i, second)
-		remove(ctx, i.deadman)
-		eventuallyGone(ctx, i.deadman)
+		env.Remove(ctx, i.Switch)
+		env.EventuallyGone(ctx, i.Switch)
 		Expect(i.calls()).To(Equal([]string{"GET /api/teams/{teamID}/deadman-switches", "DELETE /api/teams/{teamID}/deadman-switches/{switchID}"}))
 		i.peer.ResetRequests()
-		remove(ctx, i.source)
-		eventuallyGone(ctx, i.source)
+		env.Remove(ctx, i.Source)
+		env.EventuallyGone(ctx, i.Source)
 		Expect(i.calls()).To(HaveLen(2))
 		i.peer.ResetRequests()
-		remove(ctx, i.rule)
-		eventuallyGone(ctx, i.rule)
+		env.Remove(ctx, i.Rule)
+		env.EventuallyGone(ctx, i.Rule)
 		Expect(i.calls()).To(Equal([]string{"GET /api/teams/{teamID}/escalation", "PUT /api/teams/{teamID}/escalation"}))
-		Expect(i.peer.Escalation(i.team.Status.TeamID).Levels).To(BeEmpty())
+		Expect(i.peer.Escalation(i.Team.Status.TeamID).Levels).To(BeEmpty())
 		i.peer.ResetRequests()
-		remove(ctx, i.team)
-		eventuallyGone(ctx, i.team)
+		env.Remove(ctx, i.Team)
+		env.EventuallyGone(ctx, i.Team)
 		Expect(i.calls()).To(Equal([]string{"GET /api/teams", "DELETE /api/teams/{teamID}"}))
 		for _, secret := range env.Requests.SecretReads() {
 			Expect(strings.HasPrefix(secret, i.tenant)).To(BeFalse(), secret)
 		}
-		remove(ctx, second)
-		eventuallyGone(ctx, second)
+		env.Remove(ctx, second)
+		env.EventuallyGone(ctx, second)
 	})
 })
 
@@ -161,9 +162,9 @@ var _ = Describe("an escalation policy that cannot be cleared", func() {
 	It("stays, and lets its rule go", func(ctx SpecContext) {
 		i := newInstall(ctx, v1alpha1.DeletionDelete)
 		i.peer.SetFault(refuse(http.MethodPut, http.StatusUnprocessableEntity))
-		remove(ctx, i.rule)
-		eventuallyGone(ctx, i.rule)
-		eventuallyEvent(ctx, i.rule, And(HavePrefix("Warning Released"), ContainSubstring("does not take an empty policy")))
-		Expect(i.peer.Escalation(i.team.Status.TeamID).Levels).To(HaveLen(1))
+		env.Remove(ctx, i.Rule)
+		env.EventuallyGone(ctx, i.Rule)
+		env.EventuallyEvent(ctx, i.Rule, And(HavePrefix("Warning Released"), ContainSubstring("does not take an empty policy")))
+		Expect(i.peer.Escalation(i.Team.Status.TeamID).Levels).To(HaveLen(1))
 	})
 })

@@ -7,9 +7,7 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
-	gomegatypes "github.com/onsi/gomega/types"
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -19,6 +17,8 @@ import (
 	"git.ryuvia.com/niklas/terdut-operator/controllers/terdut/connect"
 	"git.ryuvia.com/niklas/terdut-operator/test/refserver"
 	"git.ryuvia.com/niklas/terdut-operator/test/testenv"
+	"git.ryuvia.com/niklas/terdut-operator/test/testenv/sample"
+	"git.ryuvia.com/niklas/terdut-operator/test/testenv/steps"
 )
 
 func runOperator() {
@@ -30,65 +30,36 @@ func runOperator() {
 // install is a server that admits everybody, and a tenant with one of each
 // kind on it.
 type install struct {
+	*sample.Full
 	platform, tenant string
 	peer             *testenv.Peer
 	server           *v1alpha1.TerdutServer
-	team             *v1alpha1.TerdutTeam
-	rule             *v1alpha1.TerdutEscalationRule
-	deadman          *v1alpha1.TerdutDeadmanSwitch
-	source           *v1alpha1.TerdutAlertSource
 }
 
-// children are what belongs to the team, all what lives on the server.
-func (i *install) children() []client.Object { return []client.Object{i.rule, i.deadman, i.source} }
-func (i *install) all() []client.Object      { return append(i.children(), i.team) }
+// all is what lives on the server, the team last.
+func (i *install) all() []client.Object { return append(i.Children(), i.Team) }
 
 // newInstall makes an install and waits until everything in it is ready.
 func newInstall(ctx context.Context, policy v1alpha1.DeletionPolicy) *install {
 	GinkgoHelper()
-	i := &install{platform: namespace(ctx, "platform"), tenant: namespace(ctx, "tenant")}
-	var err error
-	i.peer, err = env.Network.Serve(i.platform, "terdut", refserver.Options{})
-	Expect(err).NotTo(HaveOccurred())
-	create(ctx, &corev1.Secret{
-		ObjectMeta: metav1.ObjectMeta{Namespace: i.platform, Name: "db"}, Data: map[string][]byte{"password": []byte("opens nothing")},
-	})
-	i.server = &v1alpha1.TerdutServer{ObjectMeta: metav1.ObjectMeta{Namespace: i.platform, Name: "terdut"}}
-	i.server.Spec.Database.DSN = "postgres://terdut@db:5432/terdut"
-	i.server.Spec.Database.PasswordSecretRef = &v1alpha1.SecretKeyRef{Name: "db", Key: "password"}
-	i.server.Spec.AllowedTeams.Namespaces.From = v1alpha1.FromAll
-	i.server.Spec.Credentials = &v1alpha1.ServerCredentials{Mode: v1alpha1.CredentialsOperatorOnly}
-
-	at := metav1.ObjectMeta{Namespace: i.tenant, Name: "payments"}
-	i.team = &v1alpha1.TerdutTeam{ObjectMeta: at, Spec: v1alpha1.TerdutTeamSpec{
-		ServerRef: v1alpha1.ServerRef{Name: "terdut", Namespace: i.platform}, DisplayName: "Payments", DeletionPolicy: policy,
-	}}
-	i.rule = rule(i.tenant, "payments", "5m")
-	i.rule.Spec.DeletionPolicy = policy
-	ref := v1alpha1.LocalRef{Name: "payments"}
-	i.deadman = &v1alpha1.TerdutDeadmanSwitch{ObjectMeta: at, Spec: v1alpha1.TerdutDeadmanSwitchSpec{
-		TeamRef: ref, Name: "watchdog", Matcher: "alertname=Watchdog", Timeout: "15m", Severity: "critical", DeletionPolicy: policy,
-	}}
-	i.source = &v1alpha1.TerdutAlertSource{ObjectMeta: at, Spec: v1alpha1.TerdutAlertSourceSpec{
-		TeamRef: ref, Name: "alerts", Kind: v1alpha1.AlertSourceAlertmanager, DeletionPolicy: policy,
-	}}
-	create(ctx, i.server, i.team, i.rule, i.deadman, i.source)
+	on := env.NewInstall(ctx, refserver.Options{}, sample.AdmitAll)
+	i := &install{
+		Full:     sample.FullOf(sample.NamedTeam(on.Server, on.Tenant, "payments", "Payments")),
+		platform: on.Platform, tenant: on.Tenant, peer: on.Peer, server: on.Server,
+	}
+	for _, o := range i.Children() {
+		o.SetName("payments")
+	}
+	i.Team.Spec.DeletionPolicy, i.Rule.Spec.DeletionPolicy = policy, policy
+	i.Switch.Spec.DeletionPolicy, i.Source.Spec.DeletionPolicy = policy, policy
+	env.Create(ctx, i.Objects()...)
 	eventuallyReady(ctx, append(i.all(), i.server)...)
 	return i
 }
 
-func rule(namespace, name, timeout string) *v1alpha1.TerdutEscalationRule {
-	r := &v1alpha1.TerdutEscalationRule{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
-	r.Spec.TeamRef.Name = "payments"
-	r.Spec.Levels = []v1alpha1.EscalationLevel{{
-		Timeout: v1alpha1.Duration(timeout), Targets: []v1alpha1.EscalationTarget{{Kind: v1alpha1.TargetOnCall}},
-	}}
-	return r
-}
-
 // webhook is the Secret of the source.
 func (i *install) webhook() *corev1.Secret {
-	return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: i.tenant, Name: i.source.Status.WebhookURLSecretRef.Name}}
+	return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: i.tenant, Name: i.Source.Status.WebhookURLSecretRef.Name}}
 }
 
 // calls are the calls to the server that have to do with teams: whether the
@@ -103,39 +74,11 @@ func (i *install) calls() []string {
 	return out
 }
 
-func namespace(ctx context.Context, prefix string) string {
-	GinkgoHelper()
-	name, err := env.Namespace(ctx, prefix, nil)
-	Expect(err).NotTo(HaveOccurred())
-	return name
-}
-
-func create(ctx context.Context, objects ...client.Object) {
-	GinkgoHelper()
-	for _, o := range objects {
-		Expect(env.Admin.Create(ctx, o)).To(Succeed())
-	}
-}
-
-func read(ctx context.Context, o client.Object) error {
-	return env.Admin.Get(ctx, client.ObjectKeyFromObject(o), o)
-}
-
-func remove(ctx context.Context, objects ...client.Object) {
-	GinkgoHelper()
-	for _, o := range objects {
-		Expect(env.Admin.Delete(ctx, o)).To(Succeed())
-	}
-}
-
 // annotate sets an annotation; an empty value takes it away.
 func annotate(ctx context.Context, key, value string, objects ...client.Object) {
 	GinkgoHelper()
 	for _, o := range objects {
-		Eventually(func() error {
-			if err := read(ctx, o); err != nil {
-				return err
-			}
+		steps.Change(ctx, env, o, func(o client.Object) {
 			a := o.GetAnnotations()
 			if a == nil {
 				a = map[string]string{}
@@ -144,66 +87,37 @@ func annotate(ctx context.Context, key, value string, objects ...client.Object) 
 				delete(a, key)
 			}
 			o.SetAnnotations(a)
-			return env.Admin.Update(ctx, o)
-		}).Should(Succeed())
+		})
 	}
 }
 
-// change changes an object as it is now.
-func change[T client.Object](ctx context.Context, o T, f func(T)) {
-	GinkgoHelper()
-	Eventually(func() error {
-		if err := read(ctx, o); err != nil {
-			return err
-		}
-		f(o)
-		return env.Admin.Update(ctx, o)
-	}).Should(Succeed())
-}
-
-func eventuallyGone(ctx context.Context, objects ...client.Object) {
-	GinkgoHelper()
-	for _, o := range objects {
-		Eventually(func() bool { return apierrors.IsNotFound(read(ctx, o)) }).Should(BeTrue(), "%T %s", o, o.GetName())
-	}
-}
-
-// of is the part of a status that all kinds share.
-func of(o client.Object) (conditions []metav1.Condition, reconciled string) {
+// reconciled is the annotation that was obeyed last.
+func reconciled(o client.Object) string {
 	switch o := o.(type) {
 	case *v1alpha1.TerdutServer:
-		return o.Status.Conditions, o.Status.Reconciled
+		return o.Status.Reconciled
 	case *v1alpha1.TerdutTeam:
-		return o.Status.Conditions, o.Status.Reconciled
+		return o.Status.Reconciled
 	case *v1alpha1.TerdutEscalationRule:
-		return o.Status.Conditions, o.Status.Reconciled
+		return o.Status.Reconciled
 	case *v1alpha1.TerdutDeadmanSwitch:
-		return o.Status.Conditions, o.Status.Reconciled
+		return o.Status.Reconciled
 	case *v1alpha1.TerdutAlertSource:
-		return o.Status.Conditions, o.Status.Reconciled
+		return o.Status.Reconciled
 	default:
-		panic(fmt.Sprintf("%T has no conditions", o))
+		panic(fmt.Sprintf("%T is not reconciled", o))
 	}
 }
 
-func message(o client.Object, conditionType string) string {
-	conditions, _ := of(o)
-	if c := meta.FindStatusCondition(conditions, conditionType); c != nil {
-		return c.Message
-	}
-	return ""
-}
-
-// eventuallyTold waits for a condition, "Status Reason"; empty means that it is
-// not there.
+// eventuallyTold waits for a condition, "Status Reason", of any generation: what
+// is paused does not look at the last one. Empty means that it is not there.
 func eventuallyTold(ctx context.Context, o client.Object, conditionType, want string) {
 	GinkgoHelper()
 	Eventually(func() string {
-		if err := read(ctx, o); err != nil {
+		if err := env.Read(ctx, o); err != nil {
 			return err.Error()
 		}
-		conditions, _ := of(o)
-		c := meta.FindStatusCondition(conditions, conditionType)
+		c := meta.FindStatusCondition(steps.Conditions(o), conditionType)
 		if c == nil {
 			return ""
 		}
@@ -216,9 +130,4 @@ func eventuallyReady(ctx context.Context, objects ...client.Object) {
 	for _, o := range objects {
 		eventuallyTold(ctx, o, v1alpha1.ConditionReady, "True Ready")
 	}
-}
-
-func eventuallyEvent(ctx context.Context, o client.Object, want gomegatypes.GomegaMatcher) {
-	GinkgoHelper()
-	Eventually(func() ([]string, error) { return env.Events(ctx, o) }).Should(ContainElement(want))
 }

@@ -1,18 +1,15 @@
 package policies_test
 
 import (
-	"os"
 	"sync"
 	"testing"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
-	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 
 	"git.ryuvia.com/niklas/terdut-operator/test/figures"
-	"git.ryuvia.com/niklas/terdut-operator/test/testenv"
+	"git.ryuvia.com/niklas/terdut-operator/test/testenv/steps"
 )
 
 const (
@@ -23,10 +20,9 @@ const (
 	patience = 60 * time.Second
 	// stuckAfter is how long a deletion may hang before it is told to be stuck.
 	stuckAfter = 30 * time.Minute
-	poll       = 50 * time.Millisecond
 )
 
-var env *testenv.Env
+var env *steps.Env
 
 // clock is the operator's.
 var clock drivenClock
@@ -50,22 +46,13 @@ func (c *drivenClock) forward(d time.Duration) {
 }
 
 func TestPolicies(t *testing.T) {
-	RegisterFailHandler(Fail)
-	SetDefaultEventuallyTimeout(patience)
-	SetDefaultEventuallyPollingInterval(poll)
-	RunSpecs(t, "what is asked of a resource beside its spec", Label("L1"))
+	steps.Run(t, "what is asked of a resource beside its spec", patience)
 }
 
 var _ = BeforeSuite(func(ctx SpecContext) {
-	ctrl.SetLogger(zap.New(zap.WriteTo(testenv.Log(GinkgoWriter)), zap.UseDevMode(true)))
 	Expect(figures.Start(suite)).To(Succeed())
-	var err error
-	env, err = testenv.Start(ctx, os.Stderr)
-	Expect(err).NotTo(HaveOccurred())
-	DeferCleanup(func() { Expect(env.Stop()).To(Succeed()) })
+	env = steps.Start(ctx)
 	runOperator()
 })
 
-var _ = AfterEach(func() {
-	Expect(env.Requests.Forbidden()).To(BeEmpty(), "the generated role must allow everything that the operator asks for")
-})
+var _ = AfterEach(func() { env.ExpectNothingForbidden() })
