@@ -62,18 +62,18 @@ func (b badAnswer) whileStanding(ctx context.Context) {
 	i.proxy.misbehave(everything(b.with))
 	for _, o := range i.met(b) {
 		if b.reason == v1alpha1.ReasonRedirectRefused {
-			eventuallyTold(ctx, o, v1alpha1.ConditionSynced, "False "+b.reason)
+			env.EventuallyTold(ctx, o, v1alpha1.ConditionSynced, "False "+b.reason)
 			continue
 		}
-		eventuallyTold(ctx, o, v1alpha1.ConditionSynced, "Unknown "+b.reason)
-		Expect(told(ctx, o, v1alpha1.ConditionReady)()).To(Equal("True Ready"), "what was applied is applied")
+		env.EventuallyTold(ctx, o, v1alpha1.ConditionSynced, "Unknown "+b.reason)
+		Expect(env.Told(ctx, o, v1alpha1.ConditionReady)()).To(Equal("True Ready"), "what was applied is applied")
 	}
 	i.eventuallyCalm(ctx)
 	Expect(i.proxy.called("POST", "PUT", "PATCH", "DELETE")).To(BeEmpty())
 
 	i.proxy.misbehave(nil)
-	for _, o := range i.objects {
-		eventuallyTold(ctx, o, v1alpha1.ConditionSynced, "True InSync")
+	for _, o := range i.Objects() {
+		env.EventuallyTold(ctx, o, v1alpha1.ConditionSynced, "True InSync")
 	}
 	Expect(i.proxy.called("POST", "PUT", "PATCH", "DELETE")).To(BeEmpty())
 	i.expectOneOfEach(ctx)
@@ -88,7 +88,7 @@ func (b badAnswer) whileDeleted(ctx context.Context) {
 	i := newInstall(ctx)
 	i.full(ctx)
 	i.proxy.misbehave(everything(b.with))
-	remove(ctx, i.met(b)...)
+	env.Remove(ctx, i.met(b)...)
 	i.expectHeld(ctx, b)
 	Expect(i.proxy.called("POST", "PUT", "PATCH", "DELETE")).To(BeEmpty())
 	if !b.needsBody && !b.provesAbsence {
@@ -101,23 +101,23 @@ func (b badAnswer) whileDeleted(ctx context.Context) {
 		i.expectHeld(ctx, b)
 		Expect(i.proxy.called("POST")).To(BeEmpty())
 	}
-	id := i.team.Status.TeamID
+	id := i.Team.Status.TeamID
 	Expect(i.proxy.Teams()).To(HaveLen(1))
 	Expect(i.proxy.Escalation(id).Levels).To(HaveLen(1))
 	Expect(i.proxy.Switches(id)).To(HaveLen(1))
 	Expect(i.proxy.Integrations(id)).To(HaveLen(1))
 
 	i.proxy.misbehave(nil)
-	eventuallyGone(ctx, i.met(b)...)
+	env.EventuallyGone(ctx, i.met(b)...)
 	Expect(i.proxy.Teams()).To(BeEmpty())
 }
 
 // met are the objects about which a server that answers so says nothing.
 func (i *install) met(b badAnswer) []client.Object {
 	if b.sparesRules {
-		return []client.Object{i.team, i.deadman, i.source}
+		return []client.Object{i.Team, i.Switch, i.Source}
 	}
-	return i.objects
+	return i.Objects()
 }
 
 // together runs bodies side by side: most of the time all of them wait.
@@ -170,8 +170,8 @@ func firstOfEach(with spoiler) func(*http.Request) *spoiling {
 func (i *install) eventuallyCalm(ctx context.Context) {
 	GinkgoHelper()
 	Eventually(func(g Gomega) {
-		before, already := versions(ctx, i.objects...), len(i.proxy.called())
-		g.Consistently(func() map[string]string { return versions(ctx, i.objects...) }, 2*resync).Should(Equal(before))
+		before, already := versions(ctx, i.Objects()...), len(i.proxy.called())
+		g.Consistently(func() map[string]string { return versions(ctx, i.Objects()...) }, 2*resync).Should(Equal(before))
 		g.Expect(len(i.proxy.called()) - already).To(BeNumerically("<", calm))
 	}).Should(Succeed())
 }
@@ -180,12 +180,12 @@ func (i *install) eventuallyCalm(ctx context.Context) {
 func (i *install) expectHeld(ctx context.Context, b badAnswer) {
 	GinkgoHelper()
 	for _, o := range i.met(b) {
-		if o != client.Object(i.team) { // it waits for what belongs to it
-			eventuallyTold(ctx, o, v1alpha1.ConditionDegraded, "True "+b.reason)
+		if o != client.Object(i.Team) { // it waits for what belongs to it
+			env.EventuallyTold(ctx, o, v1alpha1.ConditionDegraded, "True "+b.reason)
 		}
 	}
-	for _, o := range i.objects {
-		Expect(read(ctx, o)).To(Succeed())
+	for _, o := range i.Objects() {
+		Expect(env.Read(ctx, o)).To(Succeed())
 		Expect(o.GetFinalizers()).To(ContainElement(v1alpha1.Finalizer))
 	}
 	i.eventuallyCalm(ctx)

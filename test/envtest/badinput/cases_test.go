@@ -30,7 +30,7 @@ var _ = Describe("a list that had entries and is empty", func() {
 		defer counted()()
 		i := newInstall(ctx)
 		i.full(ctx)
-		id := i.team.Status.TeamID
+		id := i.Team.Status.TeamID
 		var mu sync.Mutex
 		met := map[string]bool{}
 		i.proxy.misbehave(func(r *http.Request) *spoiling {
@@ -42,8 +42,8 @@ var _ = Describe("a list that had entries and is empty", func() {
 			met[r.URL.Path] = true
 			return &spoiling{with: empty}
 		})
-		remove(ctx, i.deadman, i.source)
-		eventuallyGone(ctx, i.deadman, i.source)
+		env.Remove(ctx, i.Switch, i.Source)
+		env.EventuallyGone(ctx, i.Switch, i.Source)
 		Expect(met).To(HaveLen(2), "both lists were spoiled")
 		Expect(i.proxy.Switches(id)).To(BeEmpty())
 		Expect(i.proxy.Integrations(id)).To(BeEmpty())
@@ -63,8 +63,8 @@ var _ = Describe("a list that had entries and is empty", func() {
 		})
 		// The integration can be asked for and is there; the switch cannot, and
 		// its name is in use on the server, which is the truth.
-		eventuallyTold(ctx, i.source, v1alpha1.ConditionSynced, "Unknown UnexpectedAnswer")
-		eventuallyTold(ctx, i.deadman, v1alpha1.ConditionReady, "False NameConflict")
+		env.EventuallyTold(ctx, i.Source, v1alpha1.ConditionSynced, "Unknown UnexpectedAnswer")
+		env.EventuallyTold(ctx, i.Switch, v1alpha1.ConditionReady, "False NameConflict")
 		Eventually(func(g Gomega) {
 			before := len(i.proxy.called())
 			g.Consistently(func() string { return i.published(ctx) }, 2*resync).Should(Equal(key))
@@ -74,7 +74,7 @@ var _ = Describe("a list that had entries and is empty", func() {
 		Expect(i.proxy.called("DELETE")).To(BeEmpty())
 
 		i.proxy.misbehave(nil)
-		eventuallyReady(ctx, i.objects...)
+		env.EventuallyReady(ctx, i.Objects()...)
 		i.expectOneOfEach(ctx)
 	})
 
@@ -82,17 +82,17 @@ var _ = Describe("a list that had entries and is empty", func() {
 		defer counted()()
 		i := newInstall(ctx)
 		i.full(ctx)
-		id := i.team.Status.TeamID
+		id := i.Team.Status.TeamID
 		Expect(i.proxy.Model().DeleteTeam(id)).To(Succeed())
-		Eventually(func() int64 { _ = read(ctx, i.team); return i.team.Status.TeamID }).Should(And(Not(Equal(id)), Not(BeZero())))
+		Eventually(func() int64 { _ = env.Read(ctx, i.Team); return i.Team.Status.TeamID }).Should(And(Not(Equal(id)), Not(BeZero())))
 		Eventually(func(g Gomega) {
-			g.Expect(read(ctx, i.source)).To(Succeed())
-			g.Expect(i.source.Status.Remote).NotTo(BeNil())
-			g.Expect(i.source.Status.Remote.TeamID).To(Equal(i.team.Status.TeamID))
+			g.Expect(env.Read(ctx, i.Source)).To(Succeed())
+			g.Expect(i.Source.Status.Remote).NotTo(BeNil())
+			g.Expect(i.Source.Status.Remote.TeamID).To(Equal(i.Team.Status.TeamID))
 		}).Should(Succeed())
-		eventuallyReady(ctx, i.objects...)
+		env.EventuallyReady(ctx, i.Objects()...)
 		i.expectOneOfEach(ctx)
-		Expect(env.Events(ctx, i.team)).To(ContainElement(HavePrefix("Warning Recreated")))
+		Expect(env.Events(ctx, i.Team)).To(ContainElement(HavePrefix("Warning Recreated")))
 	})
 })
 
@@ -118,16 +118,16 @@ var _ = Describe("a name in another script, or that looks like a path", func() {
 func keepsName(ctx context.Context, name string) {
 	defer counted()()
 	i := newInstall(ctx)
-	i.team.Spec.DisplayName, i.deadman.Spec.Name, i.source.Spec.Name = name, name, name
+	i.Team.Spec.DisplayName, i.Switch.Spec.Name, i.Source.Spec.Name = name, name, name
 	i.proxy.misbehave(nil)
 	i.full(ctx)
-	id := i.team.Status.TeamID
+	id := i.Team.Status.TeamID
 	Expect(i.proxy.Teams()).To(ConsistOf(HaveField("Name", name)))
 	Expect(i.proxy.Switches(id)).To(ConsistOf(HaveField("Name", name)))
 	Expect(i.proxy.Integrations(id)).To(ConsistOf(HaveField("Name", name)))
 	Expect(i.proxy.handled("POST", "/api/teams")).To(Equal(1))
-	remove(ctx, i.objects...)
-	eventuallyGone(ctx, i.objects...)
+	env.Remove(ctx, i.Objects()...)
+	env.EventuallyGone(ctx, i.Objects()...)
 	Expect(i.proxy.Teams()).To(BeEmpty())
 	Expect(i.proxy.called()).To(HaveEach(MatchRegexp(paths.String())))
 }
@@ -150,19 +150,19 @@ func harmsNobody(ctx context.Context, with spoiler) {
 	i.full(ctx)
 	i.proxy.misbehave(poison(with))
 	poisoned := i.teamIn(namespace(ctx), "poisoned", "poison")
-	create(ctx, poisoned)
+	env.Create(ctx, poisoned)
 	Eventually(func() int { return len(i.proxy.called("POST")) }).Should(BeNumerically(">=", 4), "more failures than open the breaker")
 	for _, name := range []string{"first", "second"} {
 		other := i.teamIn(namespace(ctx), name, name)
-		create(ctx, other)
-		eventuallyReady(ctx, other)
+		env.Create(ctx, other)
+		env.EventuallyReady(ctx, other)
 	}
-	Expect(read(ctx, poisoned)).To(Succeed())
+	Expect(env.Read(ctx, poisoned)).To(Succeed())
 	Expect(meta.IsStatusConditionTrue(poisoned.Status.Conditions, v1alpha1.ConditionReady)).To(BeFalse())
 	i.eventuallyCalm(ctx)
-	Expect(told(ctx, i.server, v1alpha1.ConditionReady)()).To(Equal("True Ready"))
-	remove(ctx, poisoned)
-	eventuallyGone(ctx, poisoned)
+	Expect(env.Told(ctx, i.server, v1alpha1.ConditionReady)()).To(Equal("True Ready"))
+	env.Remove(ctx, poisoned)
+	env.EventuallyGone(ctx, poisoned)
 }
 
 var _ = Describe("the objects of a server that hangs", func() {
@@ -173,9 +173,9 @@ var _ = Describe("the objects of a server that hangs", func() {
 		silent.proxy.misbehave(everything(hang))
 		// More than there are workers.
 		for n := range 10 {
-			create(ctx, silent.teamIn(silent.namespace, fmt.Sprintf("team-%d", n), fmt.Sprintf("Team %d", n)))
+			env.Create(ctx, silent.teamIn(silent.namespace, fmt.Sprintf("team-%d", n), fmt.Sprintf("Team %d", n)))
 		}
-		eventuallyTold(ctx, silent.team, v1alpha1.ConditionSynced, "Unknown ServerUnreachable")
+		env.EventuallyTold(ctx, silent.Team, v1alpha1.ConditionSynced, "Unknown ServerUnreachable")
 		other.full(ctx)
 		Expect(silent.proxy.called("POST")).To(BeEmpty(), "the breaker is open before anything is made")
 		silent.eventuallyCalm(ctx)
@@ -216,13 +216,13 @@ var _ = Describe("a server whose words differ from try to try", func() {
 			try++
 			return &spoiling{with: refusal(try)}
 		})
-		create(ctx, i.team)
-		eventuallyTold(ctx, i.team, v1alpha1.ConditionSynced, "False RequestRefused")
-		watched := versions(ctx, i.team)
+		env.Create(ctx, i.Team)
+		env.EventuallyTold(ctx, i.Team, v1alpha1.ConditionSynced, "False RequestRefused")
+		watched := versions(ctx, i.Team)
 		already := len(i.proxy.called("POST"))
 		Eventually(func() int { return len(i.proxy.called("POST")) }).Should(BeNumerically(">=", already+3))
-		Expect(versions(ctx, i.team)).To(Equal(watched))
-		eventuallyOnce(ctx, i.team, "Warning RequestRefused")
+		Expect(versions(ctx, i.Team)).To(Equal(watched))
+		eventuallyOnce(ctx, i.Team, "Warning RequestRefused")
 	})
 })
 
