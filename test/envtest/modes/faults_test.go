@@ -15,18 +15,18 @@ var _ = Describe("the key of a team", func() {
 	DescribeTable("is one, whatever becomes of the call that makes it", func(ctx SpecContext, fault refserver.Fault, lacks ...string) {
 		i := newInstall(ctx, v1alpha1.CredentialsScoped, lacks...)
 		met := atomic.Int32{}
-		i.peer.SetFault(func(_ *http.Request, route string) refserver.Fault {
+		i.Peer.SetFault(func(_ *http.Request, route string) refserver.Fault {
 			if route == "POST /api/service-accounts" && met.Add(1) == 1 {
 				return fault
 			}
 			return nil
 		})
-		t := i.team(ctx, i.tenant, "Ours")
+		t := i.team(ctx, i.Tenant, "Ours")
 		i.hasKey(ctx, t)
 		Expect(met.Load()).To(BeNumerically(">", 0))
 		Expect(i.accounts()).To(HaveLen(1))
 		keys := 0
-		for _, k := range i.peer.LiveKeys() {
+		for _, k := range i.Peer.LiveKeys() {
 			if k.OwnerID == i.accounts()[0].ID {
 				keys++
 			}
@@ -43,24 +43,24 @@ var _ = Describe("the key of a team", func() {
 
 	DescribeTable("stays what it is while the server lists no accounts", func(ctx SpecContext, fault refserver.Fault) {
 		i := newInstall(ctx, v1alpha1.CredentialsScoped)
-		t := i.team(ctx, i.tenant, "Ours")
+		t := i.team(ctx, i.Tenant, "Ours")
 		old := i.hasKey(ctx, t)
 		met := atomic.Int32{}
-		i.peer.SetFault(func(_ *http.Request, route string) refserver.Fault {
+		i.Peer.SetFault(func(_ *http.Request, route string) refserver.Fault {
 			if route == "GET /api/service-accounts" {
 				met.Add(1)
 				return fault
 			}
 			return nil
 		})
-		i.peer.ResetRequests()
+		i.Peer.ResetRequests()
 		Eventually(met.Load).Should(BeNumerically(">=", 3))
 		Expect(key(keySecret(ctx, t))).To(Equal(old))
-		Expect(i.peer.Calls("POST", "DELETE")).To(BeEmpty())
-		Expect(told(ctx, t, v1alpha1.ConditionReady)()).To(Equal("True Ready"))
-		Expect(told(ctx, t, v1alpha1.ConditionCredentialsReady)()).To(Equal("True KeyIssued"))
-		i.peer.SetFault(nil)
-		Expect(i.peer.KeyID(old)).NotTo(BeZero())
+		Expect(i.Peer.Calls("POST", "DELETE")).To(BeEmpty())
+		Expect(env.Told(ctx, t, v1alpha1.ConditionReady)()).To(Equal("True Ready"))
+		Expect(env.Told(ctx, t, v1alpha1.ConditionCredentialsReady)()).To(Equal("True KeyIssued"))
+		i.Peer.SetFault(nil)
+		Expect(i.Peer.KeyID(old)).NotTo(BeZero())
 	},
 		Entry("an empty list", refserver.Answer(200, "application/json", "[]")),
 		Entry("a page", refserver.Answer(200, "text/html", "<html>hello</html>")),
@@ -70,17 +70,17 @@ var _ = Describe("the key of a team", func() {
 
 	It("outlives the loss of service accounts in mode Auto, and new teams are told", func(ctx SpecContext) {
 		i := newInstall(ctx, v1alpha1.CredentialsAuto)
-		t := i.team(ctx, i.tenant, "Ours")
+		t := i.team(ctx, i.Tenant, "Ours")
 		old := i.hasKey(ctx, t)
 		less := refserver.AllCapabilities()
 		Expect(less.TurnOff("service-accounts")).To(BeTrue())
-		i.peer.SetCapabilities(less)
-		later := i.team(ctx, i.tenant, "Later")
-		eventuallyTold(ctx, later, v1alpha1.ConditionCredentialsReady, "False ScopedUnavailable")
-		Eventually(told(ctx, later, v1alpha1.ConditionReady)).Should(Equal("True Ready"))
+		i.Peer.SetCapabilities(less)
+		later := i.team(ctx, i.Tenant, "Later")
+		env.EventuallyTold(ctx, later, v1alpha1.ConditionCredentialsReady, "False ScopedUnavailable")
+		Eventually(env.Told(ctx, later, v1alpha1.ConditionReady)).Should(Equal("True Ready"))
 		Eventually(func() v1alpha1.CapabilityState {
-			Expect(read(ctx, i.server)).To(Succeed())
-			for _, c := range i.server.Status.Capabilities {
+			Expect(env.Read(ctx, i.Server)).To(Succeed())
+			for _, c := range i.Server.Status.Capabilities {
 				if c.Name == v1alpha1.CapabilityServiceAccounts {
 					return c.State
 				}
@@ -89,8 +89,8 @@ var _ = Describe("the key of a team", func() {
 		}).Should(Equal(v1alpha1.CapabilityAbsent))
 		Consistently(i.mode(ctx), 2*resync).Should(Equal(v1alpha1.CredentialsScoped))
 		Expect(key(keySecret(ctx, t))).To(Equal(old))
-		Expect(told(ctx, t, v1alpha1.ConditionReady)()).To(Equal("True Ready"))
-		i.peer.SetCapabilities(refserver.AllCapabilities())
+		Expect(env.Told(ctx, t, v1alpha1.ConditionReady)()).To(Equal("True Ready"))
+		i.Peer.SetCapabilities(refserver.AllCapabilities())
 		i.hasKey(ctx, later)
 	})
 })

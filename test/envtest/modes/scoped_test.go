@@ -10,16 +10,17 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1alpha1 "git.ryuvia.com/niklas/terdut-operator/api/terdut/v1alpha1"
+	"git.ryuvia.com/niklas/terdut-operator/test/testenv/steps"
 )
 
 var _ = Describe("Scoped", func() {
 	for _, lacks := range [][]string{nil, {"chosen-keys"}, {"chosen-keys", "list-keys"}} {
 		It(fmt.Sprintf("gives each team one key, which reaches that team only (without %v)", lacks), func(ctx SpecContext) {
 			i := newInstall(ctx, v1alpha1.CredentialsScoped, lacks...)
-			ours, theirs := i.team(ctx, i.tenant, "Ours"), i.team(ctx, i.tenant, "Theirs")
+			ours, theirs := i.team(ctx, i.Tenant, "Ours"), i.team(ctx, i.Tenant, "Theirs")
 			first, second := i.hasKey(ctx, ours), i.hasKey(ctx, theirs)
 			Expect(first).NotTo(Equal(second))
-			Eventually(told(ctx, ours, v1alpha1.ConditionReady)).Should(Equal("True Ready"))
+			Eventually(env.Told(ctx, ours, v1alpha1.ConditionReady)).Should(Equal("True Ready"))
 			own, other := fmt.Sprintf("/api/teams/%d/integrations", ours.Status.TeamID), fmt.Sprintf("/api/teams/%d/integrations", theirs.Status.TeamID)
 			Expect(i.ask(ctx, first, own)).To(Equal(http.StatusOK))
 			Expect(i.ask(ctx, first, other)).To(Equal(http.StatusForbidden))
@@ -31,62 +32,62 @@ var _ = Describe("Scoped", func() {
 			Expect(metav1.IsControlledBy(made, ours)).To(BeTrue())
 			Expect(made.Labels).To(HaveKeyWithValue(v1alpha1.LabelManagedBy, v1alpha1.ManagedBy))
 			Expect(made.Data).To(HaveLen(3))
-			Expect(string(made.Data[v1alpha1.CredentialsURLKey])).To(Equal(fmt.Sprintf("http://terdut.%s.svc:8080", i.platform)))
+			Expect(string(made.Data[v1alpha1.CredentialsURLKey])).To(Equal(fmt.Sprintf("http://terdut.%s.svc:8080", i.Platform)))
 			Expect(made.Data).To(HaveKeyWithValue(v1alpha1.CredentialsInternalURLKey, made.Data[v1alpha1.CredentialsURLKey]))
-			Expect(ours.Status.Credentials).To(HaveValue(And(HaveField("SecretName", made.Name), HaveField("KeyID", i.peer.KeyID(first)))))
-			Expect(i.mirror(ctx, i.tenant)).To(BeNil())
+			Expect(ours.Status.Credentials).To(HaveValue(And(HaveField("SecretName", made.Name), HaveField("KeyID", i.Peer.KeyID(first)))))
+			Expect(i.mirror(ctx, i.Tenant)).To(BeNil())
 
 			By("the team being deleted")
 			remove(ctx, ours)
 			Expect(i.accounts()).To(HaveLen(1))
-			Expect(i.peer.KeyID(first)).To(BeZero())
+			Expect(i.Peer.KeyID(first)).To(BeZero())
 		})
 	}
 
 	DescribeTable("makes a new key and revokes the old one when", func(ctx SpecContext, spoil func(ctx SpecContext, i *install, t *v1alpha1.TerdutTeam)) {
 		i := newInstall(ctx, v1alpha1.CredentialsScoped)
-		t := i.team(ctx, i.tenant, "Ours")
+		t := i.team(ctx, i.Tenant, "Ours")
 		old := i.hasKey(ctx, t)
 		spoil(ctx, i, t)
 		Eventually(func() string { return key(keySecret(ctx, t)) }).Should(And(Not(BeEmpty()), Not(Equal(old)), Not(Equal("chosen by somebody"))))
-		Eventually(func() int64 { return i.peer.KeyID(key(keySecret(ctx, t))) }).ShouldNot(BeZero())
-		Expect(i.peer.KeyID(old)).To(BeZero())
+		Eventually(func() int64 { return i.Peer.KeyID(key(keySecret(ctx, t))) }).ShouldNot(BeZero())
+		Expect(i.Peer.KeyID(old)).To(BeZero())
 		Expect(i.accounts()).To(HaveLen(1))
-		eventuallyEvent(ctx, t, HavePrefix("Warning Rotated"))
+		env.EventuallyEvent(ctx, t, HavePrefix("Warning Rotated"))
 	},
 		Entry("its Secret is deleted", func(ctx SpecContext, _ *install, t *v1alpha1.TerdutTeam) {
 			Expect(env.Admin.Delete(ctx, keySecret(ctx, t))).To(Succeed())
 		}),
 		Entry("somebody writes a key of their own", func(ctx SpecContext, _ *install, t *v1alpha1.TerdutTeam) {
-			change(ctx, keySecret(ctx, t), func(s *corev1.Secret) { s.Data[v1alpha1.CredentialsKey] = []byte("chosen by somebody") })
+			steps.Change(ctx, env, keySecret(ctx, t), func(s *corev1.Secret) { s.Data[v1alpha1.CredentialsKey] = []byte("chosen by somebody") })
 		}),
 		Entry("the key is taken out", func(ctx SpecContext, _ *install, t *v1alpha1.TerdutTeam) {
-			change(ctx, keySecret(ctx, t), func(s *corev1.Secret) { delete(s.Data, v1alpha1.CredentialsKey) })
+			steps.Change(ctx, env, keySecret(ctx, t), func(s *corev1.Secret) { delete(s.Data, v1alpha1.CredentialsKey) })
 		}),
 		Entry("an older Secret is restored", func(ctx SpecContext, i *install, t *v1alpha1.TerdutTeam) {
 			backup := keySecret(ctx, t)
 			Expect(env.Admin.Delete(ctx, keySecret(ctx, t))).To(Succeed())
 			Eventually(func() string { return key(keySecret(ctx, t)) }).ShouldNot(Or(BeEmpty(), Equal(key(backup))))
-			change(ctx, keySecret(ctx, t), func(s *corev1.Secret) { s.Data, s.Annotations = backup.Data, backup.Annotations })
+			steps.Change(ctx, env, keySecret(ctx, t), func(s *corev1.Secret) { s.Data, s.Annotations = backup.Data, backup.Annotations })
 		}),
 		Entry("the key is revoked on the server", func(_ SpecContext, i *install, t *v1alpha1.TerdutTeam) {
-			Expect(i.peer.Model().DeleteKey(t.Status.Credentials.AccountID, t.Status.Credentials.KeyID)).To(Succeed())
+			Expect(i.Peer.Model().DeleteKey(t.Status.Credentials.AccountID, t.Status.Credentials.KeyID)).To(Succeed())
 		}),
 	)
 
 	It("leaves a Secret of somebody else alone and says so", func(ctx SpecContext) {
 		i := newInstall(ctx, v1alpha1.CredentialsScoped)
 		theirs := &corev1.Secret{
-			ObjectMeta: metav1.ObjectMeta{Namespace: i.tenant, Name: v1alpha1.TeamCredentialsSecretName("ours")}, Data: map[string][]byte{"key": []byte("of somebody else")},
+			ObjectMeta: metav1.ObjectMeta{Namespace: i.Tenant, Name: v1alpha1.TeamCredentialsSecretName("ours")}, Data: map[string][]byte{"key": []byte("of somebody else")},
 		}
-		create(ctx, theirs)
-		t := &v1alpha1.TerdutTeam{ObjectMeta: metav1.ObjectMeta{Namespace: i.tenant, Name: "ours"}}
-		t.Spec.ServerRef, t.Spec.DisplayName = v1alpha1.ServerRef{Name: i.server.Name, Namespace: i.platform}, "Ours"
-		create(ctx, t)
-		eventuallyTold(ctx, t, v1alpha1.ConditionCredentialsReady, "False NameConflict")
-		Expect(told(ctx, t, v1alpha1.ConditionSynced)()).To(Equal("True InSync"))
+		env.Create(ctx, theirs)
+		t := &v1alpha1.TerdutTeam{ObjectMeta: metav1.ObjectMeta{Namespace: i.Tenant, Name: "ours"}}
+		t.Spec.ServerRef, t.Spec.DisplayName = v1alpha1.ServerRef{Name: i.Server.Name, Namespace: i.Platform}, "Ours"
+		env.Create(ctx, t)
+		env.EventuallyTold(ctx, t, v1alpha1.ConditionCredentialsReady, "False NameConflict")
+		Expect(env.Told(ctx, t, v1alpha1.ConditionSynced)()).To(Equal("True InSync"))
 		before := theirs.ResourceVersion
-		Expect(read(ctx, theirs)).To(Succeed())
+		Expect(env.Read(ctx, theirs)).To(Succeed())
 		Expect(theirs.ResourceVersion).To(Equal(before))
 		Expect(i.accounts()).To(BeEmpty())
 		Expect(env.Admin.Delete(ctx, theirs)).To(Succeed())
@@ -95,30 +96,30 @@ var _ = Describe("Scoped", func() {
 
 	It("counts for Ready on a server without service accounts, where it is asked for by name", func(ctx SpecContext) {
 		i := newInstall(ctx, v1alpha1.CredentialsScoped, "service-accounts")
-		t := i.team(ctx, i.tenant, "Ours")
-		eventuallyTold(ctx, t, v1alpha1.ConditionReady, "False ScopedUnavailable")
-		Expect(told(ctx, t, v1alpha1.ConditionSynced)()).To(Equal("True InSync"))
+		t := i.team(ctx, i.Tenant, "Ours")
+		env.EventuallyTold(ctx, t, v1alpha1.ConditionReady, "False ScopedUnavailable")
+		Expect(env.Told(ctx, t, v1alpha1.ConditionSynced)()).To(Equal("True InSync"))
 		Expect(keySecret(ctx, t)).To(BeNil())
-		Expect(message(t, v1alpha1.ConditionReady)).To(ContainSubstring("spec.credentials.mode"))
+		Expect(steps.Message(t, v1alpha1.ConditionReady)).To(ContainSubstring("spec.credentials.mode"))
 	})
 
 	It("is not what Auto chooses then, and no team is the worse for it", func(ctx SpecContext) {
 		i := newInstall(ctx, v1alpha1.CredentialsAuto, "service-accounts")
-		t := i.team(ctx, i.tenant, "Ours")
+		t := i.team(ctx, i.Tenant, "Ours")
 		Eventually(i.mode(ctx)).Should(Equal(v1alpha1.CredentialsOperatorOnly))
 		i.hasNoKey(ctx, t)
-		Expect(i.mirror(ctx, i.tenant)).To(BeNil())
+		Expect(i.mirror(ctx, i.Tenant)).To(BeNil())
 	})
 
 	It("is never used by the operator itself", func(ctx SpecContext) {
 		i := newInstall(ctx, v1alpha1.CredentialsAuto)
 		Eventually(i.mode(ctx)).Should(Equal(v1alpha1.CredentialsScoped))
-		t := i.team(ctx, i.tenant, "Ours")
+		t := i.team(ctx, i.Tenant, "Ours")
 		i.hasKey(ctx, t)
 		account := t.Status.Credentials.Account
 		Consistently(func() []string {
 			var actors []string
-			for _, r := range i.peer.Requests() {
+			for _, r := range i.Peer.Requests() {
 				actors = append(actors, r.Actor)
 			}
 			return actors

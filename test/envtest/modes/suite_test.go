@@ -1,17 +1,14 @@
 package modes_test
 
 import (
-	"os"
 	"testing"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
-	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 
 	"git.ryuvia.com/niklas/terdut-operator/test/figures"
-	"git.ryuvia.com/niklas/terdut-operator/test/testenv"
+	"git.ryuvia.com/niklas/terdut-operator/test/testenv/steps"
 )
 
 const (
@@ -21,28 +18,18 @@ const (
 	// patience is how long something may take that takes no time on an idle
 	// machine.
 	patience = 30 * time.Second
-	poll     = 50 * time.Millisecond
 )
 
-var env *testenv.Env
+var env *steps.Env
 
 func TestModes(t *testing.T) {
-	RegisterFailHandler(Fail)
-	SetDefaultEventuallyTimeout(patience)
-	SetDefaultEventuallyPollingInterval(poll)
-	RunSpecs(t, "what the namespaces of teams get", Label("L1"))
+	steps.Run(t, "what the namespaces of teams get", patience)
 }
 
 var _ = BeforeSuite(func(ctx SpecContext) {
-	ctrl.SetLogger(zap.New(zap.WriteTo(testenv.Log(GinkgoWriter)), zap.UseDevMode(true)))
 	Expect(figures.Start(suite)).To(Succeed())
-	var err error
-	env, err = testenv.Start(ctx, os.Stderr)
-	Expect(err).NotTo(HaveOccurred())
-	DeferCleanup(func() { Expect(env.Stop()).To(Succeed()) })
+	env = steps.Start(ctx)
 	Expect(env.RunOperator(resync)).To(Succeed())
 })
 
-var _ = AfterEach(func() {
-	Expect(env.Requests.Forbidden()).To(BeEmpty(), "the generated role must allow everything that the operator asks for")
-})
+var _ = AfterEach(func() { env.ExpectNothingForbidden() })

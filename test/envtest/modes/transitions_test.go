@@ -11,6 +11,7 @@ import (
 
 	v1alpha1 "git.ryuvia.com/niklas/terdut-operator/api/terdut/v1alpha1"
 	"git.ryuvia.com/niklas/terdut-operator/test/figures"
+	"git.ryuvia.com/niklas/terdut-operator/test/testenv/steps"
 )
 
 const (
@@ -55,20 +56,20 @@ var _ = Describe("a change of mode", Ordered, func() {
 				i.hasKey(ctx, t)
 				Expect(i.accounts()).To(HaveLen(1))
 			} else {
-				eventuallyTold(ctx, t, v1alpha1.ConditionCredentialsReady, "False ScopedUnavailable")
+				env.EventuallyTold(ctx, t, v1alpha1.ConditionCredentialsReady, "False ScopedUnavailable")
 				Expect(keySecret(ctx, t)).To(BeNil())
 			}
-			i.hasNoMirror(ctx, i.tenant)
+			i.hasNoMirror(ctx, i.Tenant)
 		case mirrored:
 			i.hasNoKey(ctx, t)
-			i.hasMirror(ctx, i.tenant)
+			i.hasMirror(ctx, i.Tenant)
 		case only:
 			i.hasNoKey(ctx, t)
-			i.hasNoMirror(ctx, i.tenant)
+			i.hasNoMirror(ctx, i.Tenant)
 		}
 		// What had been copied is exchanged and revoked.
-		Eventually(told(ctx, i.server, v1alpha1.ConditionCredentialsExposed)).Should(BeEmpty())
-		eventuallyTold(ctx, i.server, v1alpha1.ConditionReady, "True Ready")
+		Eventually(env.Told(ctx, i.Server, v1alpha1.ConditionCredentialsExposed)).Should(BeEmpty())
+		env.EventuallyTold(ctx, i.Server, v1alpha1.ConditionReady, "True Ready")
 	}
 
 	for _, able := range []bool{true, false} {
@@ -79,18 +80,18 @@ var _ = Describe("a change of mode", Ordered, func() {
 			}
 			counted.total += len(walk) - 1
 			i := newInstall(ctx, walk[0], lacks...)
-			t := i.team(ctx, i.tenant, "Ours")
+			t := i.team(ctx, i.Tenant, "Ours")
 			settled(ctx, i, t, walk[0], able)
 			for n, mode := range walk[1:] {
 				By(fmt.Sprintf("%s -> %s", walk[n], mode))
-				copied, own := key(i.mirror(ctx, i.tenant)), key(keySecret(ctx, t))
-				change(ctx, i.server, func(s *v1alpha1.TerdutServer) { s.Spec.Credentials.Mode = mode })
+				copied, own := key(i.mirror(ctx, i.Tenant)), key(keySecret(ctx, t))
+				steps.Change(ctx, env, i.Server, func(s *v1alpha1.TerdutServer) { s.Spec.Credentials.Mode = mode })
 				settled(ctx, i, t, mode, able)
 				if copied != "" {
-					Eventually(func() int64 { return i.peer.KeyID(copied) }).Should(BeZero(), "the key that was copied")
+					Eventually(func() int64 { return i.Peer.KeyID(copied) }).Should(BeZero(), "the key that was copied")
 				}
 				if own != "" && effective(mode, able) != scoped {
-					Expect(i.peer.KeyID(own)).To(BeZero(), "the key of the team")
+					Expect(i.Peer.KeyID(own)).To(BeZero(), "the key of the team")
 				}
 				counted.passed++
 			}
@@ -102,20 +103,20 @@ var _ = Describe("an untouched install", func() {
 	for _, mode := range []v1alpha1.CredentialsMode{auto, scoped, mirrored, only} {
 		It(fmt.Sprintf("costs no write in mode %s", mode), Serial, func(ctx SpecContext) {
 			i := newInstall(ctx, mode)
-			t := i.team(ctx, i.tenant, "Ours")
+			t := i.team(ctx, i.Tenant, "Ours")
 			wanted := []client.Object{t}
 			switch mode {
 			case auto, scoped:
 				i.hasKey(ctx, t)
 				wanted = append(wanted, keySecret(ctx, t))
 			case mirrored:
-				i.hasMirror(ctx, i.tenant)
-				wanted = append(wanted, i.mirror(ctx, i.tenant))
+				i.hasMirror(ctx, i.Tenant)
+				wanted = append(wanted, i.mirror(ctx, i.Tenant))
 			}
-			eventuallyTold(ctx, i.server, v1alpha1.ConditionReady, "True Ready")
+			env.EventuallyTold(ctx, i.Server, v1alpha1.ConditionReady, "True Ready")
 			looks := func() int {
 				n := 0
-				for _, call := range i.peer.Calls("GET") {
+				for _, call := range i.Peer.Calls("GET") {
 					if strings.HasSuffix(call, " /api/teams") || strings.HasSuffix(call, " /api/me") {
 						n++
 					}
@@ -125,24 +126,24 @@ var _ = Describe("an untouched install", func() {
 			writes := func() []string {
 				var out []string
 				for _, w := range env.Requests.Writes() {
-					if strings.Contains(w, i.platform) || strings.Contains(w, i.tenant) {
+					if strings.Contains(w, i.Platform) || strings.Contains(w, i.Tenant) {
 						out = append(out, w)
 					}
 				}
 				return out
 			}
 			// What came with the start may still be told once.
-			i.peer.ResetRequests()
+			i.Peer.ResetRequests()
 			Eventually(looks).Should(BeNumerically(">=", 6))
 			env.Requests.Reset()
-			i.peer.ResetRequests()
+			i.Peer.ResetRequests()
 			Eventually(looks).Should(BeNumerically(">=", 10))
 			Expect(writes()).To(BeEmpty())
-			Expect(i.peer.Writes()).To(BeZero())
-			Expect(figures.Value(suite, "settled-writes-"+string(mode), len(writes())+i.peer.Writes(), "")).To(Succeed())
+			Expect(i.Peer.Writes()).To(BeZero())
+			Expect(figures.Value(suite, "settled-writes-"+string(mode), len(writes())+i.Peer.Writes(), "")).To(Succeed())
 			for _, o := range wanted {
 				version := o.GetResourceVersion()
-				Expect(read(ctx, o)).To(Succeed())
+				Expect(env.Read(ctx, o)).To(Succeed())
 				if _, team := o.(*v1alpha1.TerdutTeam); !team {
 					Expect(o.GetResourceVersion()).To(Equal(version))
 				}
