@@ -1,0 +1,3 @@
+// Package faults compares the world of the fault campaigns with a real API
+// server: the same requests, the answers code by code.
+package faults

@@ -1,0 +1,206 @@
+package faults
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+
+	v1alpha1 "git.ryuvia.com/niklas/terdut-operator/api/terdut/v1alpha1"
+	"git.ryuvia.com/niklas/terdut-operator/test/faults/world"
+	"git.ryuvia.com/niklas/terdut-operator/test/refserver"
+)
+
+// always checks what must hold at every moment, at each change: no Ready that is
+// a lie, no Secret that is half written, no finalizer that goes before what it
+// stands for.
+func (h *history) always(c world.Change) {
+	switch {
+	case c.Kind == "Secret" && c.After != nil:
+		h.wholeSecret(c.After)
+	case slices.Contains(kinds, c.Kind):
+		if c.After != nil && isReady(c.After) && (c.Before == nil || !isReady(c.Before)) {
+			h.trueReady(c.After)
+		}
+		if c.Before != nil && hasFinalizer(c.Before) && (c.After == nil || !hasFinalizer(c.After)) {
+			h.cleanedUp(c.Before)
+		}
+	}
+}
+
+func (h *history) violated(format string, args ...any) {
+	h.broken = append(h.broken, fmt.Sprintf(format, args...))
+}
+
+// wholeSecret: url and key of a credential appear together.
+func (h *history) wholeSecret(secret *unstructured.Unstructured) {
+	if secret.GetLabels()[v1alpha1.LabelManagedBy] != v1alpha1.ManagedBy || !strings.Contains(secret.GetName(), "webhook") {
+		return
+	}
+	data := secretData(secret)
+	if (data[v1alpha1.WebhookURLKey] == "") != (data[v1alpha1.WebhookKeyKey] == "") {
+		h.violated("%s was half written", idOf(secret))
+	}
+}
+
+// isReady tells whether an object says that its present spec is in force.
+func isReady(o *unstructured.Unstructured) bool {
+	conditions, _, _ := unstructured.NestedSlice(o.Object, "status", "conditions")
+	for _, c := range conditions {
+		one, ok := c.(map[string]any)
+		if !ok || one["type"] != v1alpha1.ConditionReady {
+			continue
+		}
+		generation, _ := one["observedGeneration"].(int64)
+		return one["status"] == "True" && generation == o.GetGeneration()
+	}
+	return false
+}
+
+func hasFinalizer(o *unstructured.Unstructured) bool {
+	return slices.Contains(o.GetFinalizers(), v1alpha1.Finalizer)
+}
+
+// trueReady: what says that it is Ready is there, and its key opens it.
+func (h *history) trueReady(o *unstructured.Unstructured) {
+	switch o.GetKind() {
+	case "TerdutServer":
+		name, _, _ := unstructured.NestedString(o.Object, "status", "operatorCredentialsSecretRef", "name")
+		if opened := h.run.keyIn(o.GetNamespace(), name, v1alpha1.CredentialsKey); !strings.HasPrefix(opened, "a live key") {
+			h.violated("%s became Ready while its Secret %q holds %s", idOf(o), name, opened)
+		}
+		return
+	case "TerdutAlertSource":
+		name, _, _ := unstructured.NestedString(o.Object, "status", "webhookURLSecretRef", "name")
+		if opened := h.run.keyIn(o.GetNamespace(), name, v1alpha1.WebhookKeyKey); !strings.HasPrefix(opened, "the live key") {
+			h.violated("%s became Ready while its Secret %q holds %s", idOf(o), name, opened)
+		}
+	}
+	if !h.run.stands(o) {
+		h.violated("%s became Ready while the server has no such object", idOf(o))
+	}
+}
+
+// keyIn says what a key of a Secret opens.
+func (r *Run) keyIn(namespace, name, key string) string {
+	secret := r.World.Object(world.ID{Kind: "Secret", NamespacedName: types.NamespacedName{Namespace: namespace, Name: name}})
+	if secret == nil {
+		return "nothing, for there is none"
+	}
+	return r.opensNow(secretData(secret)[key])
+}
+
+// stands tells whether what an object has recorded is on its server, under the
+// name that the spec wants.
+func (r *Run) stands(o *unstructured.Unstructured) bool {
+	field := map[string]string{"TerdutTeam": "displayName"}[o.GetKind()]
+	if field == "" {
+		field = "name"
+	}
+	want, _, _ := unstructured.NestedString(o.Object, "spec", field)
+	name, found := r.recorded(o)
+	return found && (name == want || o.GetKind() == "TerdutEscalationRule")
+}
+
+// recorded is the name of the object that another one has recorded, if that is
+// on the server.
+func (r *Run) recorded(o *unstructured.Unstructured) (name string, found bool) {
+	text := func(field string) string {
+		v, _, _ := unstructured.NestedString(o.Object, "status", "remote", field)
+		return v
+	}
+	id, _, _ := unstructured.NestedInt64(o.Object, "status", "remote", "id")
+	team, _, _ := unstructured.NestedInt64(o.Object, "status", "remote", "teamID")
+	s := r.peer(text("serverNamespace"), text("serverName"))
+	if s == nil || id == 0 || text("ownerUID") != string(o.GetUID()) {
+		return "", false
+	}
+	return nameOn(s, o.GetKind(), team, id)
+}
+
+func nameOn(s *refserver.Server, kind string, team, id int64) (string, bool) {
+	switch kind {
+	case "TerdutTeam":
+		for _, t := range s.Teams() {
+			if t.ID == id {
+				return t.Name, true
+			}
+		}
+	case "TerdutDeadmanSwitch":
+		for _, d := range s.Switches(team) {
+			if d.ID == id {
+				return d.Name, true
+			}
+		}
+	case "TerdutAlertSource":
+		for _, i := range s.Integrations(team) {
+			if i.ID == id {
+				return i.Name, true
+			}
+		}
+	case "TerdutEscalationRule":
+		return "", len(s.Escalation(team).Levels) > 0
+	}
+	return "", false
+}
+
+// cleanedUp: nothing is left behind when a finalizer goes, unless that is what
+// somebody asked for or nobody is there to ask.
+func (h *history) cleanedUp(o *unstructured.Unstructured) {
+	policy, _, _ := unstructured.NestedString(o.Object, "spec", "deletionPolicy")
+	namespace, _, _ := unstructured.NestedString(o.Object, "status", "remote", "serverNamespace")
+	server, _, _ := unstructured.NestedString(o.Object, "status", "remote", "serverName")
+	if o.GetKind() == "TerdutServer" || policy == string(v1alpha1.DeletionOrphan) || o.GetAnnotations()[v1alpha1.AnnotationForceOrphan] == "true" {
+		return
+	}
+	if !h.run.serves(namespace, server) {
+		return
+	}
+	if name, found := h.run.recorded(o); found {
+		h.violated("%s was let go while %q is on the server", idOf(o), name)
+	}
+}
+
+// held are the keys in Secrets that open something, by Secret and key.
+type held map[string]string
+
+func (h *history) liveKeys() held {
+	out := held{}
+	for _, secret := range h.run.World.Objects("Secret") {
+		if secret.GetDeletionTimestamp() != nil || h.ownerGoes(secret) {
+			continue
+		}
+		for name, value := range secretData(secret) {
+			if opened := h.run.opensNow(value); looksLikeKey(value) && opened != "a key that opens nothing" {
+				out[idOf(secret).String()+" "+name] = opened
+			}
+		}
+	}
+	return out
+}
+
+func (h *history) ownerGoes(secret *unstructured.Unstructured) bool {
+	for _, ref := range secret.GetOwnerReferences() {
+		owner := h.run.World.Object(world.ID{Kind: ref.Kind, NamespacedName: types.NamespacedName{Namespace: secret.GetNamespace(), Name: ref.Name}})
+		if owner == nil || owner.GetUID() != ref.UID || owner.GetDeletionTimestamp() != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// destroyed: a DELETE takes no key that is published in a Secret, unless its
+// team goes, which takes everything along.
+func (h *history) destroyed(route string, before held) {
+	if route == "/api/teams/{id}" {
+		return
+	}
+	after := h.liveKeys()
+	for where, opened := range before {
+		if after[where] == "" {
+			h.violated("%s in %s was published and was destroyed by DELETE %s", opened, where, route)
+		}
+	}
+}

@@ -1,0 +1,111 @@
+package faults
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"git.ryuvia.com/niklas/terdut-operator/test/faults/inject"
+)
+
+// play plays a scenario with faults. It must be called in a bubble of
+// testing/synctest.
+func (s Scenario) play(faults ...inject.Fault) (r *Run, err error) {
+	r, err = newRun()
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if reason := recover(); reason != nil {
+			err = fmt.Errorf("6 clean: panic: %v", reason)
+		}
+		if err != nil {
+			_ = r.stop() // what went wrong before counts
+		}
+	}()
+	for _, step := range s.Before {
+		if err = step(r); err == nil {
+			err = r.Settle()
+		}
+		if err != nil {
+			return r, fmt.Errorf("prepare: %w", err)
+		}
+	}
+	r.Injector.Armed, r.Injector.Faults = true, faults
+	r.watch.created, r.watch.deleted = map[string]int{}, map[string]int{}
+	for i, step := range s.Steps {
+		if err = step(r); err == nil {
+			err = r.Settle()
+		}
+		if err != nil {
+			return r, fmt.Errorf("step %d: %w", i+1, err)
+		}
+	}
+	return r, nil
+}
+
+// refer plays a scenario undisturbed.
+func (s Scenario) refer() (*reference, Verdict, error) {
+	r, err := s.play()
+	if err != nil {
+		return nil, Verdict{}, err
+	}
+	ref := &reference{
+		state: r.state(), created: r.watch.created, deleted: r.watch.deleted, effects: r.Injector.Trace, foreign: r.strays(),
+	}
+	if !s.Orphans {
+		ref.foreign = nil
+	}
+	verdict := r.oracles(ref, 0)
+	return ref, verdict, r.stop()
+}
+
+// try plays a scenario with faults and judges it.
+func (s Scenario) try(ref *reference, faults ...inject.Fault) Verdict {
+	v, _ := s.tell(ref, faults...)
+	return v
+}
+
+// tell is try, with what happened.
+func (s Scenario) tell(ref *reference, faults ...inject.Fault) (Verdict, string) {
+	r, err := s.play(faults...)
+	if err != nil {
+		return Verdict{Wrong: []string{err.Error()}, Fired: true}, ""
+	}
+	story := fmt.Sprintf("effects:\n%s\nevents:\n%s\nerrors:\n%s",
+		strings.Join(r.Injector.Trace, "\n"), strings.Join(r.events, "\n"), strings.Join(r.errs, "\n"))
+	v := r.oracles(ref, len(faults))
+	s.forgive(r, &v, faults)
+	if err := r.stop(); err != nil {
+		v.Wrong = append(v.Wrong, err.Error())
+	}
+	return v, story
+}
+
+// forgive takes the complaints away of a run that met a declared loss and says
+// so itself: the fault was at the right place, and the reason stands in the
+// final state. What must never happen is not forgiven.
+func (s Scenario) forgive(r *Run, v *Verdict, faults []inject.Fault) {
+	for _, allowance := range s.Allowed {
+		at := slices.ContainsFunc(faults, func(f inject.Fault) bool {
+			return slices.Contains(allowance.At, f)
+		})
+		if !at || !strings.Contains(strings.Join(r.state(), "\n")+"\n", "reason = "+allowance.Reason+"\n") {
+			continue
+		}
+		v.Allowed = append(v.Allowed, allowance.Reason)
+		v.Wrong = slices.DeleteFunc(v.Wrong, func(w string) bool {
+			return strings.HasPrefix(w, "1 ") || strings.HasPrefix(w, "2 ")
+		})
+		return
+	}
+}
+
+// repro is the line that repeats one run alone.
+func (s Scenario) repro(faults []inject.Fault) string {
+	texts := make([]string, 0, len(faults))
+	for _, f := range faults {
+		texts = append(texts, f.String())
+	}
+	return fmt.Sprintf("SCENARIO=%q FAULTS=%q go test -count=1 ./test/faults -run Campaign -v", s.Name, strings.Join(texts, " && "))
+}

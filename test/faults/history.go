@@ -1,0 +1,78 @@
+package faults
+
+import (
+	"net/http"
+	"regexp"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	v1alpha1 "git.ryuvia.com/niklas/terdut-operator/api/terdut/v1alpha1"
+	"git.ryuvia.com/niklas/terdut-operator/test/faults/inject"
+	"git.ryuvia.com/niklas/terdut-operator/test/faults/world"
+	"git.ryuvia.com/niklas/terdut-operator/test/refserver"
+)
+
+// isSecret tells whether nobody may see a value of a Secret: everything that
+// people put there, and what has a key in it. The address of a server is none.
+func isSecret(secret *unstructured.Unstructured, value string) bool {
+	return secret.GetLabels()[v1alpha1.LabelManagedBy] != v1alpha1.ManagedBy || keyIn.MatchString(value)
+}
+
+var keyIn = regexp.MustCompile(`[0-9a-f]{64}`)
+
+// history is what has happened in a run, and what must never have happened.
+type history struct {
+	run *Run
+	// mutations counts the requests that have changed something on terdut-servers.
+	mutations int64
+	// created and deleted count, by object and by route.
+	created, deleted map[string]int
+	// secrets are all values that ever stood in a Secret, and where.
+	secrets map[string]string
+	// broken is what must never happen and did.
+	broken []string
+}
+
+func newHistory(r *Run) *history {
+	return &history{run: r, created: map[string]int{}, deleted: map[string]int{}, secrets: map[string]string{}}
+}
+
+// change is told of every change in the world.
+func (h *history) change(c world.Change) {
+	switch {
+	case c.Before == nil:
+		h.created[c.ID.String()]++
+	case c.After == nil:
+		h.deleted[c.ID.String()]++
+	}
+	if c.Kind == "Secret" && c.After != nil {
+		for name, value := range secretData(c.After) {
+			if isSecret(c.After, value) {
+				h.secrets[value] = c.ID.String() + " " + name
+			}
+		}
+	}
+	h.always(c)
+}
+
+// call carries out a request to a server.
+func (h *history) call(req *http.Request, server *refserver.Server) (*http.Response, error) {
+	if req.Method == http.MethodGet {
+		return server.Transport().RoundTrip(req)
+	}
+	before := h.liveKeys()
+	answer, err := server.Transport().RoundTrip(req)
+	// What the server refuses changes nothing, such as the bootstrap that is asked
+	// for once per resync while its key is lost.
+	if err == nil && answer.StatusCode < 300 {
+		h.mutations++
+		switch route := inject.Template(req.URL.Path); req.Method {
+		case http.MethodPost:
+			h.created["POST "+route]++
+		case http.MethodDelete:
+			h.deleted["DELETE "+route]++
+			h.destroyed(route, before)
+		}
+	}
+	return answer, err
+}

@@ -1,0 +1,128 @@
+package inject
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"git.ryuvia.com/niklas/terdut-operator/test/faults/world"
+)
+
+// Kubernetes injects into the requests of one incarnation to the API server.
+// Reads pass while the fence is up.
+func (j *Injector) Kubernetes(fence *Fence) world.Around {
+	return func(call world.Call, do func() error) error {
+		if fence.Down {
+			return errFenced
+		}
+		if !call.Writes() {
+			return do()
+		}
+		kind := call.Kind
+		if call.Subresource != "" {
+			kind += "/" + call.Subresource
+		}
+		resource := schema.GroupResource{Resource: strings.ToLower(call.Kind)}
+		what := fmt.Sprintf("K8S %s %s %s", call.Verb, kind, call.NamespacedName)
+		return j.effect(fence, what, do, func() { _ = do() }, func(m Mode) error {
+			switch m {
+			case Conflict:
+				return apierrors.NewConflict(resource, call.Name, errors.New("the object has been modified"))
+			case Invalid:
+				return apierrors.NewInvalid(schema.GroupKind{Kind: call.Kind}, call.Name, nil)
+			default:
+				return apierrors.NewTooManyRequests("slow down", 1)
+			}
+		})
+	}
+}
+
+// REST injects into the requests of one incarnation to terdut-servers. Reads
+// pass while the fence is up.
+func (j *Injector) REST(fence *Fence, next http.RoundTripper) http.RoundTripper {
+	return roundTrip(func(req *http.Request) (*http.Response, error) {
+		if fence.Down {
+			return nil, errFenced
+		}
+		if req.Method == http.MethodGet || req.Method == http.MethodHead {
+			return next.RoundTrip(req)
+		}
+		body, err := drain(req)
+		if err != nil {
+			return nil, err
+		}
+		var answer *http.Response
+		err = j.effect(fence, "REST "+req.Method+" "+Template(req.URL.Path),
+			func() (err error) {
+				answer, err = next.RoundTrip(with(req.Context(), req, body))
+				return err
+			},
+			func() { discard(next.RoundTrip(with(context.WithoutCancel(req.Context()), req, body))) },
+			func(m Mode) error {
+				answer = status(req, m)
+				return nil
+			})
+		if err != nil {
+			discard(answer, nil)
+			return nil, err
+		}
+		return answer, nil
+	})
+}
+
+type roundTrip func(*http.Request) (*http.Response, error)
+
+// RoundTrip implements http.RoundTripper.
+func (f roundTrip) RoundTrip(req *http.Request) (*http.Response, error) { return f(req) }
+
+// Template is a path with {id} in the place of each number.
+func Template(path string) string {
+	parts := strings.Split(path, "/")
+	for i, part := range parts {
+		if _, err := strconv.ParseInt(part, 10, 64); err == nil {
+			parts[i] = "{id}"
+		}
+	}
+	return strings.Join(parts, "/")
+}
+
+func drain(req *http.Request) ([]byte, error) {
+	if req.Body == nil {
+		return nil, nil
+	}
+	body, err := io.ReadAll(req.Body)
+	return body, errors.Join(err, req.Body.Close())
+}
+
+func with(ctx context.Context, req *http.Request, body []byte) *http.Request {
+	out := req.Clone(ctx)
+	out.Body = io.NopCloser(bytes.NewReader(body))
+	return out
+}
+
+func discard(answer *http.Response, _ error) {
+	if answer != nil {
+		_ = answer.Body.Close() // it is in memory
+	}
+}
+
+// status is an answer that the server did not give.
+func status(req *http.Request, m Mode) *http.Response {
+	code := map[Mode]int{Conflict: http.StatusConflict, Invalid: http.StatusUnprocessableEntity, TooMany: http.StatusTooManyRequests}[m]
+	header := http.Header{"Content-Type": {"application/json"}}
+	if m == TooMany {
+		header.Set("Retry-After", "1")
+	}
+	return &http.Response{
+		Status: http.StatusText(code), StatusCode: code, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+		Header: header, Body: io.NopCloser(strings.NewReader(`{"error":"injected"}`)), Request: req,
+	}
+}

@@ -1,0 +1,196 @@
+package faults
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// Verdict is what the oracles say of one run.
+type Verdict struct {
+	// Wrong are the complaints; none means survived.
+	Wrong []string
+	// Allowed are the reasons of declared losses that were met.
+	Allowed []string
+	// Fired is true when every fault has met its effect.
+	Fired bool
+}
+
+// reference is what an undisturbed run has shown.
+type reference struct {
+	state            []string
+	created, deleted map[string]int
+	effects          []string
+	foreign          []string
+}
+
+// Oracles judge a run, always all six of them:
+//
+//  1. The final state is that of the reference, on both planes.
+//  2. Nothing is there twice, nothing is left over: each object on the server is
+//     recorded by exactly one object here, each live key is in a Secret.
+//  3. No object was created or deleted more often than in the reference, but
+//     once for each fault.
+//  4. At no moment was there a Ready that was a lie, a Secret half written, a
+//     published key destroyed, a finalizer gone too early.
+//  5. Ten resyncs later nothing was written on either plane.
+//  6. No panic, and no value of a Secret outside of Secrets.
+func (r *Run) oracles(ref *reference, faults int) (v Verdict) {
+	add := func(format string, args ...any) { v.Wrong = append(v.Wrong, fmt.Sprintf(format, args...)) }
+	for _, line := range difference(ref.state, r.state()) {
+		add("1 final state: %s", line)
+	}
+	for _, line := range r.strays() {
+		if !slices.Contains(ref.foreign, line) {
+			add("2 strays: %s", line)
+		}
+	}
+	for _, line := range slices.Concat(surplus("created", ref.created, r.watch.created, faults), surplus("deleted", ref.deleted, r.watch.deleted, faults)) {
+		add("3 writes: %s", line)
+	}
+	for _, line := range r.watch.broken {
+		add("4 always: %s", line)
+	}
+	if err := r.stays(); err != nil {
+		add("5 stable: %v", err)
+	}
+	for _, line := range r.leaks() {
+		add("6 clean: %s", line)
+	}
+	v.Fired = len(r.Injector.Faults) == 0
+	return v
+}
+
+// difference is what one state has and the other has not.
+func difference(want, got []string) (out []string) {
+	count := map[string]int{}
+	for _, line := range got {
+		count[line]++
+	}
+	for _, line := range want {
+		if count[line] == 0 {
+			out = append(out, "missing "+line)
+		}
+		count[line]--
+	}
+	for _, line := range got {
+		if count[line] > 0 {
+			out = append(out, "surplus "+line)
+			count[line]--
+		}
+	}
+	return out
+}
+
+// surplus is what was done more often than in the reference.
+func surplus(what string, want, got map[string]int, allowed int) (out []string) {
+	for _, name := range slices.Sorted(maps.Keys(got)) {
+		if got[name] > want[name]+allowed {
+			out = append(out, fmt.Sprintf("%s was %s %d times, %d in the reference", name, what, got[name], want[name]))
+		}
+	}
+	return out
+}
+
+// strays are objects on servers that not exactly one object here has recorded,
+// and live keys that are in no Secret.
+func (r *Run) strays() (out []string) {
+	holders := map[string]int{}
+	known := map[string]bool{}
+	for _, o := range r.World.Objects(kinds...) {
+		namespace, _, _ := unstructured.NestedString(o.Object, "status", "remote", "serverNamespace")
+		server, _, _ := unstructured.NestedString(o.Object, "status", "remote", "serverName")
+		id, _, _ := unstructured.NestedInt64(o.Object, "status", "remote", "id")
+		if _, found := r.recorded(o); found {
+			holders[fmt.Sprintf("%s/%s %s %d", namespace, server, o.GetKind(), id)]++
+		}
+		retiring, _, _ := unstructured.NestedInt64(o.Object, "status", "credentials", "retiring", "keyID")
+		known[fmt.Sprintf("%s/%s %d", o.GetNamespace(), o.GetName(), retiring)] = true
+	}
+	for _, secret := range r.World.Objects("Secret") {
+		for _, value := range secretData(secret) {
+			for _, key := range r.servers() {
+				known[fmt.Sprintf("%s %d", key, r.peers[key].KeyID(value))] = true
+			}
+		}
+	}
+	for _, key := range r.servers() {
+		s := r.peers[key]
+		if !r.serves(key.Namespace, key.Name) {
+			continue // what is left of it is a database
+		}
+		check := func(kind, name string, id int64) {
+			if n := holders[fmt.Sprintf("%s %s %d", key, kind, id)]; n != 1 {
+				out = append(out, fmt.Sprintf("%s %q on %s is recorded by %d objects", kind, name, key, n))
+			}
+		}
+		for _, t := range s.Teams() {
+			check("TerdutTeam", t.Name, t.ID)
+			for _, d := range s.Switches(t.ID) {
+				check("TerdutDeadmanSwitch", d.Name, d.ID)
+			}
+			for _, i := range s.Integrations(t.ID) {
+				check("TerdutAlertSource", i.Name, i.ID)
+			}
+		}
+		for _, k := range s.LiveKeys() {
+			if !known[fmt.Sprintf("%s %d", key, k.ID)] {
+				out = append(out, fmt.Sprintf("a key of %s is live on %s and in no Secret", plainly(ownerOf(s, k.OwnerID)), key))
+			}
+		}
+	}
+	return out
+}
+
+// stays: a settled world is not written to.
+func (r *Run) stays() error {
+	before := r.writes()
+	trace := len(r.Injector.Trace)
+	for end := time.Now().Add(10 * (resync + resync/10)); time.Now().Before(end); {
+		if _, err := r.round(); err != nil {
+			return err
+		}
+		r.rest(true)
+	}
+	if n := r.writes() - before; n != 0 {
+		return fmt.Errorf("%d writes in ten resyncs: %s", n, strings.Join(r.Injector.Trace[trace:], ", "))
+	}
+	return nil
+}
+
+// leaks looks for values of Secrets where none belong, as they are, in base64
+// and in a URL.
+func (r *Run) leaks() (out []string) {
+	var text strings.Builder
+	for _, o := range r.World.Objects() {
+		if o.GetKind() == "Secret" {
+			o = o.DeepCopy()
+			delete(o.Object, "data")
+		}
+		raw, err := json.Marshal(o.Object)
+		if err != nil {
+			return []string{err.Error()}
+		}
+		text.Write(raw)
+	}
+	places := map[string]string{
+		"an object": text.String(), "the log": r.log.String(), "an Event": strings.Join(r.events, "\n"),
+	}
+	for value, where := range r.watch.secrets {
+		for _, spelt := range []string{value, base64.StdEncoding.EncodeToString([]byte(value)), url.QueryEscape(value)} {
+			for _, place := range slices.Sorted(maps.Keys(places)) {
+				if strings.Contains(places[place], spelt) {
+					out = append(out, fmt.Sprintf("the value of %s is in %s", where, place))
+				}
+			}
+		}
+	}
+	return out
+}

@@ -1,0 +1,145 @@
+package faults
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"git.ryuvia.com/niklas/terdut-operator/test/faults/inject"
+)
+
+// singles are all faults of one effect.
+func singles(effects []string, modes []inject.Mode) [][]inject.Fault {
+	var out [][]inject.Fault
+	for _, label := range effects {
+		for _, mode := range modes {
+			out = append(out, []inject.Fault{{Label: label, Mode: mode}})
+		}
+	}
+	return out
+}
+
+// near is how far apart the two faults of a named pair are, in effects.
+const near = 5
+
+// short is up to how many effects a scenario has all pairs.
+const short = 10
+
+// pairs are the named pairs of a scenario: all of them for a short one;
+// otherwise crash-after and lost-response, up to near effects apart. With full
+// there is no limit.
+func pairs(effects []string, full bool) [][]inject.Fault {
+	all := full || len(effects) <= short
+	modes := []inject.Mode{inject.CrashAfter, inject.LostResponse}
+	if all {
+		modes = inject.Modes()
+	}
+	var out [][]inject.Fault
+	for i, first := range effects {
+		for j := i + 1; j < len(effects) && (all || j-i <= near); j++ {
+			for _, a := range modes {
+				for _, b := range modes {
+					out = append(out, []inject.Fault{{Label: first, Mode: a}, {Label: effects[j], Mode: b}})
+				}
+			}
+		}
+	}
+	return out
+}
+
+// sampled is every n-th of the plans, so that at most so many are left.
+func sampled(plans [][]inject.Fault, most int) [][]inject.Fault {
+	if most <= 0 || len(plans) <= most {
+		return plans
+	}
+	out := make([][]inject.Fault, 0, most)
+	for i := range most {
+		out = append(out, plans[i*len(plans)/most])
+	}
+	return out
+}
+
+// cell is one field of the table.
+type cell struct{ survived, total int }
+
+// table counts by scenario and mode.
+type table struct {
+	rows  []string
+	cells map[string]map[string]*cell
+	// allowed counts declared losses, by reason.
+	allowed map[string]int
+}
+
+func newTable() *table {
+	return &table{cells: map[string]map[string]*cell{}, allowed: map[string]int{}}
+}
+
+func (t *table) count(scenario, column string, survived bool) {
+	if t.cells[scenario] == nil {
+		t.rows = append(t.rows, scenario)
+		t.cells[scenario] = map[string]*cell{}
+	}
+	c := t.cells[scenario][column]
+	if c == nil {
+		c = &cell{}
+		t.cells[scenario][column] = c
+	}
+	c.total++
+	if survived {
+		c.survived++
+	}
+}
+
+// sum is all cells of the columns that begin in that way.
+func (t *table) sum(prefix string) (out cell) {
+	for _, row := range t.cells {
+		for name, c := range row {
+			if strings.HasPrefix(name, prefix) {
+				out.survived += c.survived
+				out.total += c.total
+			}
+		}
+	}
+	return out
+}
+
+// print writes the table, survived of all in each cell.
+func (t *table) print(to io.Writer) error {
+	var columns []string
+	for _, row := range t.cells {
+		for name := range row {
+			if !slices.Contains(columns, name) {
+				columns = append(columns, name)
+			}
+		}
+	}
+	order := append(modeColumns(), "pairs", "overlap")
+	slices.SortFunc(columns, func(a, b string) int {
+		return cmp.Or(slices.Index(order, a)-slices.Index(order, b), cmp.Compare(a, b))
+	})
+	w := tabwriter.NewWriter(to, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "SCENARIO\t"+strings.ToUpper(strings.Join(columns, "\t")))
+	for _, name := range t.rows {
+		fmt.Fprint(w, name)
+		for _, column := range columns {
+			if c := t.cells[name][column]; c != nil {
+				fmt.Fprintf(w, "\t%d/%d", c.survived, c.total)
+			} else {
+				fmt.Fprint(w, "\t-")
+			}
+		}
+		fmt.Fprintln(w)
+	}
+	return w.Flush()
+}
+
+func modeColumns() []string {
+	var out []string
+	for _, m := range inject.Modes() {
+		out = append(out, m.String())
+	}
+	return out
+}

@@ -1,0 +1,97 @@
+package world
+
+import (
+	"encoding/json"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+)
+
+// complete drops from a custom resource what its schema does not know, and
+// fills in the defaults, outer ones first, as the API server does. The API
+// server's own code for that would bring its whole library along.
+func (k *kind) complete(object map[string]any) {
+	if k.schema == nil {
+		return
+	}
+	for name := range k.schema.Properties {
+		if value, ok := object[name]; ok && name != "metadata" {
+			object[name] = completed(value, property(k.schema, name))
+		}
+	}
+	fill(object, k.schema)
+}
+
+// completed is a value as it is stored.
+func completed(value any, s *apiextensionsv1.JSONSchemaProps) any {
+	switch value := value.(type) {
+	case map[string]any:
+		for name, item := range value {
+			switch {
+			case item == nil && !declares(s, name):
+				delete(value, name)
+			case len(s.Properties) > 0 && declares(s, name):
+				if item == nil && !property(s, name).Nullable {
+					delete(value, name) // a null asks for the default
+					continue
+				}
+				value[name] = completed(item, property(s, name))
+			case s.AdditionalProperties != nil && s.AdditionalProperties.Schema != nil:
+				value[name] = completed(item, s.AdditionalProperties.Schema)
+			case len(s.Properties) > 0 && (s.XPreserveUnknownFields == nil || !*s.XPreserveUnknownFields):
+				delete(value, name)
+			}
+		}
+		fill(value, s)
+	case []any:
+		if s.Items != nil && s.Items.Schema != nil {
+			for i := range value {
+				value[i] = completed(value[i], s.Items.Schema)
+			}
+		}
+	}
+	return value
+}
+
+// fill sets the defaults of what an object does not have.
+func fill(object map[string]any, s *apiextensionsv1.JSONSchemaProps) {
+	for name := range s.Properties {
+		p := property(s, name)
+		if _, there := object[name]; there || p.Default == nil {
+			continue
+		}
+		var value any
+		if json.Unmarshal(p.Default.Raw, &value) == nil {
+			object[name] = completed(whole(value), p)
+		}
+	}
+}
+
+// whole turns the numbers of decoded JSON that have no fraction into integers,
+// which is how objects hold them.
+func whole(value any) any {
+	switch value := value.(type) {
+	case float64:
+		if value == float64(int64(value)) {
+			return int64(value)
+		}
+	case map[string]any:
+		for name := range value {
+			value[name] = whole(value[name])
+		}
+	case []any:
+		for i := range value {
+			value[i] = whole(value[i])
+		}
+	}
+	return value
+}
+
+func declares(s *apiextensionsv1.JSONSchemaProps, name string) bool {
+	_, ok := s.Properties[name]
+	return ok
+}
+
+func property(s *apiextensionsv1.JSONSchemaProps, name string) *apiextensionsv1.JSONSchemaProps {
+	p := s.Properties[name]
+	return &p
+}

@@ -1,0 +1,188 @@
+package world
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
+)
+
+// View is what a reader sees of the world: the present, or a past that it
+// chooses for each kind.
+type View struct {
+	world *World
+	// At tells the revision up to which a kind is seen; nil means the present.
+	At func(kind string) int64
+	// Filter tells whether an object is seen at all; nil means that all are.
+	Filter func(*unstructured.Unstructured) bool
+	// Around is asked about every read; nil lets all pass.
+	Around Around
+	// Shape changes the copy that a reader gets; nil changes nothing.
+	Shape func(*unstructured.Unstructured)
+}
+
+var _ client.Reader = (*View)(nil)
+
+// Live is a view of the present.
+func (w *World) Live() *View { return &View{world: w} }
+
+// IndexField implements client.FieldIndexer. An index that is there already is
+// replaced: a new incarnation brings its own.
+func (w *World) IndexField(_ context.Context, obj client.Object, field string, extract client.IndexerFunc) error {
+	gvk, err := apiutil.GVKForObject(obj, w.scheme)
+	if err != nil {
+		return err
+	}
+	w.indices[gvk.Kind+" "+field] = extract
+	return nil
+}
+
+// Get implements client.Reader.
+func (v *View) Get(_ context.Context, key client.ObjectKey, obj client.Object, _ ...client.GetOption) error {
+	gvk, err := apiutil.GVKForObject(obj, v.world.scheme)
+	if err != nil {
+		return err
+	}
+	k, err := v.world.kindOf(gvk)
+	if err != nil {
+		return err
+	}
+	if !k.namespaced {
+		key.Namespace = ""
+	}
+	id := ID{Kind: gvk.Kind, NamespacedName: key}
+	return v.read(Call{Verb: "get", ID: id}, func() error {
+		at := v.revision(gvk.Kind)
+		v.world.mu.Lock()
+		found := v.world.past(id, at)
+		v.world.mu.Unlock()
+		if found == nil || v.Filter != nil && !v.Filter(found) {
+			return k.notFound(key.Name)
+		}
+		return v.world.decode(v.shaped(found), obj)
+	})
+}
+
+// List implements client.Reader. It knows namespaces, labels, and one field of
+// an index.
+func (v *View) List(_ context.Context, list client.ObjectList, opts ...client.ListOption) error {
+	gvk, err := apiutil.GVKForObject(list, v.world.scheme)
+	if err != nil {
+		return err
+	}
+	gvk.Kind = strings.TrimSuffix(gvk.Kind, "List")
+	if _, err := v.world.kindOf(gvk); err != nil {
+		return err
+	}
+	options := (&client.ListOptions{}).ApplyOptions(opts)
+	id := ID{Kind: gvk.Kind}
+	id.Namespace = options.Namespace
+	return v.read(Call{Verb: "list", ID: id}, func() error { return v.list(gvk, list, options) })
+}
+
+func (v *View) list(gvk schema.GroupVersionKind, list client.ObjectList, options *client.ListOptions) error {
+	at := v.revision(gvk.Kind)
+	v.world.mu.Lock()
+	all := v.world.at(gvk.Kind, at)
+	v.world.mu.Unlock()
+	var found []runtime.Object
+	for _, object := range all {
+		switch {
+		case options.Namespace != "" && object.GetNamespace() != options.Namespace,
+			options.LabelSelector != nil && !options.LabelSelector.Matches(labels.Set(object.GetLabels())),
+			v.Filter != nil && !v.Filter(object):
+			continue
+		}
+		one, err := v.item(gvk, list)
+		if err == nil {
+			err = v.world.decode(v.shaped(object), one)
+		}
+		if err != nil {
+			return err
+		}
+		if options.FieldSelector != nil {
+			matches, err := v.indexed(gvk.Kind, one, options)
+			if err != nil {
+				return err
+			}
+			if !matches {
+				continue
+			}
+		}
+		found = append(found, one)
+	}
+	return meta.SetList(list, found)
+}
+
+// item makes an empty object for a list.
+func (v *View) item(gvk schema.GroupVersionKind, list client.ObjectList) (client.Object, error) {
+	switch list.(type) {
+	case *unstructured.UnstructuredList:
+		return &unstructured.Unstructured{}, nil
+	case *metav1.PartialObjectMetadataList:
+		return &metav1.PartialObjectMetadata{}, nil
+	}
+	made, err := v.world.scheme.New(gvk)
+	if err != nil {
+		return nil, err
+	}
+	one, ok := made.(client.Object)
+	if !ok {
+		return nil, fmt.Errorf("list %s: a %T is no object", gvk.Kind, made)
+	}
+	return one, nil
+}
+
+func (v *View) indexed(kind string, one client.Object, options *client.ListOptions) (bool, error) {
+	for _, wanted := range options.FieldSelector.Requirements() {
+		extract, ok := v.world.indices[kind+" "+wanted.Field]
+		if !ok {
+			return false, fmt.Errorf("list %s: there is no index by %s", kind, wanted.Field)
+		}
+		if !slices.Contains(extract(one), wanted.Value) {
+			return false, nil
+		}
+	}
+	return true, nil
+}
+
+func (v *View) revision(kind string) int64 {
+	if v.At == nil {
+		return v.world.Revision()
+	}
+	return v.At(kind)
+}
+
+func (v *View) shaped(object *unstructured.Unstructured) *unstructured.Unstructured {
+	if v.Shape == nil {
+		return object
+	}
+	out := object.DeepCopy()
+	v.Shape(out)
+	return out
+}
+
+func (v *View) read(call Call, do func() error) error {
+	if v.Around == nil {
+		return do()
+	}
+	return v.Around(call, do)
+}
+
+func alreadyExists(r write) error {
+	return apierrors.NewAlreadyExists(r.kind.groupResource(), r.id.Name)
+}
+
+// ErrUnreachable is what a request meets that does not arrive.
+var ErrUnreachable = errors.New("dial tcp: connection refused")
