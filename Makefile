@@ -14,7 +14,9 @@ REAL := ./test/chart/... ./test/helm/... ./test/cel/... ./test/controlplane/... 
 LOAD := ./test/envtest/load
 # Suites on a whole node take root; they run by `make e2e`.
 NODE := ./test/node/...
-REAL_DIRS := $(subst ./,,$(subst /...,,$(REAL) $(NODE)))
+# Campaigns try everything there is to try, and take minutes; they run by `make campaign`.
+CAMPAIGN := ./test/transitions/...
+REAL_DIRS := $(subst ./,,$(subst /...,,$(REAL) $(NODE) $(CAMPAIGN)))
 # What the race detector gets a part of: on one goroutine it finds nothing, and its memory grows without end.
 WALKS := ./controllers/internal/remote
 RESULTS := .test
@@ -74,6 +76,16 @@ test: ## Run the unit tests under the race detector, then the suites on a real A
 	$(TOOL) gotestsum --format pkgname --format-hide-empty-pkg --jsonfile $(RESULTS)/load.json -- -count=1 -timeout=20m $(LOAD)
 	@$(MAKE) --no-print-directory figures
 	@$(TOOL) gotestsum --format pkgname --format-hide-empty-pkg --raw-command -- cat $(RESULTS)/unit.json $(RESULTS)/real.json $(RESULTS)/load.json
+
+.PHONY: campaign
+campaign: ## Change every field of every kind in every way, and interrupt the operator at every write in every way. FULL=1: in every pair.
+	SINGLES=$${SINGLES:-0} PAIRS=$${PAIRS:-0} go test -count=1 -timeout=3h ./test/faults -run Campaign -v
+	go run ./test/controlplane/cmd/controlplane build
+	go test -count=1 -p=1 -timeout=30m $(CAMPAIGN)
+
+.PHONY: fuzz
+fuzz: ## Fuzz each fuzz test for FUZZTIME (10s), one after the other.
+	@go run ./test/fuzz -time $(or $(FUZZTIME),10s)
 
 .PHONY: demo
 demo: ## From nothing to five Ready objects, and what happens to them. KEEP=1 leaves it running.

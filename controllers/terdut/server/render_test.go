@@ -114,9 +114,11 @@ func TestRenderEmitsNoZeroValues(t *testing.T) {
 	}
 }
 
-// silent tells an object whose presence is all that it says.
+// silent tells an object whose presence is all that it says, and one in a list
+// of the affinity, which belongs as a whole to who applies it.
 func silent(path string) bool {
-	return strings.HasSuffix(path, ".emptyDir") || strings.HasSuffix(path, ".namespaceSelector")
+	_, inAffinity, _ := strings.Cut(path, ".affinity.")
+	return strings.Contains(inAffinity, "[]") || strings.HasSuffix(path, ".emptyDir") || strings.HasSuffix(path, ".namespaceSelector")
 }
 
 // keyed tells a string that may be empty: a map belongs to who applies it key
