@@ -15,6 +15,7 @@ import (
 
 	v1alpha1 "git.ryuvia.com/niklas/terdut-operator/api/terdut/v1alpha1"
 	"git.ryuvia.com/niklas/terdut-operator/test/refserver"
+	"git.ryuvia.com/niklas/terdut-operator/test/testenv/steps"
 )
 
 // withdraw takes the consent back, and waits until everything knows.
@@ -28,7 +29,7 @@ func (w *world) withdraw(ctx context.Context) error {
 			if err := read(ctx, o); err != nil {
 				return false, err
 			}
-			c := meta.FindStatusCondition(conditions(o), v1alpha1.ConditionReferencesResolved)
+			c := meta.FindStatusCondition(steps.Conditions(o), v1alpha1.ConditionReferencesResolved)
 			if c == nil || c.Reason != v1alpha1.ReasonRefNotPermitted {
 				return false, nil
 			}
@@ -213,7 +214,7 @@ func (w *world) pullInOrder(ctx context.Context) error {
 			case apierrors.IsNotFound(err):
 			case err != nil:
 				return false, err
-			case !meta.IsStatusConditionTrue(conditions(o), v1alpha1.ConditionDegraded):
+			case !meta.IsStatusConditionTrue(steps.Conditions(o), v1alpha1.ConditionDegraded):
 				return false, nil
 			}
 		}

@@ -18,6 +18,7 @@ import (
 	v1alpha1 "git.ryuvia.com/niklas/terdut-operator/api/terdut/v1alpha1"
 	"git.ryuvia.com/niklas/terdut-operator/test/refserver"
 	"git.ryuvia.com/niklas/terdut-operator/test/refserver/model"
+	"git.ryuvia.com/niklas/terdut-operator/test/testenv/steps"
 )
 
 // deletesOf are the calls that delete what a kind stands for. A policy is
@@ -100,7 +101,7 @@ func (w *world) stays(ctx context.Context, o client.Object) (string, error) {
 	if err != nil || state != going {
 		return state, err
 	}
-	c := meta.FindStatusCondition(conditions(o), v1alpha1.ConditionDegraded)
+	c := meta.FindStatusCondition(steps.Conditions(o), v1alpha1.ConditionDegraded)
 	if c == nil || c.Status != metav1.ConditionTrue || c.Message == "" {
 		return undecided, nil
 	}

@@ -18,6 +18,7 @@ import (
 
 	v1alpha1 "git.ryuvia.com/niklas/terdut-operator/api/terdut/v1alpha1"
 	"git.ryuvia.com/niklas/terdut-operator/test/refserver"
+	"git.ryuvia.com/niklas/terdut-operator/test/testenv/steps"
 )
 
 // settled is a world in which everything is Ready.
@@ -42,7 +43,7 @@ func told(ctx context.Context, o client.Object, conditionType string) func() str
 		if err := read(ctx, o); err != nil {
 			return err.Error()
 		}
-		c := meta.FindStatusCondition(conditions(o), conditionType)
+		c := meta.FindStatusCondition(steps.Conditions(o), conditionType)
 		if c == nil {
 			return ""
 		}
@@ -88,7 +89,7 @@ var _ = Describe("a deletion that does not end", Serial, func() {
 		ahead.Store(int64(31 * time.Minute))
 		for _, o := range w.objects() {
 			Eventually(told(ctx, o, v1alpha1.ConditionDegraded)).Should(Equal("True DeletionStuck"))
-			Expect(meta.FindStatusCondition(conditions(o), v1alpha1.ConditionDegraded).Message).To(And(
+			Expect(meta.FindStatusCondition(steps.Conditions(o), v1alpha1.ConditionDegraded).Message).To(And(
 				ContainSubstring(v1alpha1.AnnotationForceOrphan), ContainSubstring("the server does not answer")))
 			Expect(o.GetFinalizers()).To(ContainElement(v1alpha1.Finalizer))
 			eventuallyEvent(ctx, o, HavePrefix("Warning DeletionStuck"))

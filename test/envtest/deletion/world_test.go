@@ -16,6 +16,7 @@ import (
 	v1alpha1 "git.ryuvia.com/niklas/terdut-operator/api/terdut/v1alpha1"
 	"git.ryuvia.com/niklas/terdut-operator/test/refserver"
 	"git.ryuvia.com/niklas/terdut-operator/test/testenv"
+	"git.ryuvia.com/niklas/terdut-operator/test/testenv/steps"
 )
 
 // serverName is that of every TerdutServer here.
@@ -160,7 +161,7 @@ func (w *world) mode() v1alpha1.CredentialsMode {
 }
 
 func isReady(o client.Object) bool {
-	c := meta.FindStatusCondition(conditions(o), v1alpha1.ConditionReady)
+	c := meta.FindStatusCondition(steps.Conditions(o), v1alpha1.ConditionReady)
 	return c != nil && c.Status == metav1.ConditionTrue && c.ObservedGeneration == o.GetGeneration()
 }
 
@@ -168,28 +169,11 @@ func isReady(o client.Object) bool {
 func (w *world) describe() string {
 	text := ""
 	for _, o := range append(w.objects(), w.server) {
-		for _, c := range conditions(o) {
+		for _, c := range steps.Conditions(o) {
 			text += fmt.Sprintf("\n  %T: %s=%s %s: %s", o, c.Type, c.Status, c.Reason, c.Message)
 		}
 	}
 	return text
-}
-
-func conditions(o client.Object) []metav1.Condition {
-	switch o := o.(type) {
-	case *v1alpha1.TerdutServer:
-		return o.Status.Conditions
-	case *v1alpha1.TerdutTeam:
-		return o.Status.Conditions
-	case *v1alpha1.TerdutEscalationRule:
-		return o.Status.Conditions
-	case *v1alpha1.TerdutDeadmanSwitch:
-		return o.Status.Conditions
-	case *v1alpha1.TerdutAlertSource:
-		return o.Status.Conditions
-	default:
-		return nil
-	}
 }
 
 // read reads an object out of a cache of its own kind of client, so that

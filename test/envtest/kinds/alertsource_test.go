@@ -2,9 +2,7 @@ package kinds_test
 
 import (
 	"context"
-	"net/http"
 	"strconv"
-	"strings"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -29,20 +27,6 @@ func webhook(ctx context.Context, s *v1alpha1.TerdutAlertSource) *corev1.Secret 
 	return secret
 }
 
-// post sends an alert to a webhook address, as Alertmanager would.
-func post(address string) int {
-	GinkgoHelper()
-	body := `{"version":"4","groupKey":"g","status":"firing","receiver":"r","groupLabels":{},"commonLabels":{},` +
-		`"commonAnnotations":{},"externalURL":"http://alertmanager","truncatedAlerts":0,"alerts":[]}`
-	req, err := http.NewRequest(http.MethodPost, address, strings.NewReader(body))
-	Expect(err).NotTo(HaveOccurred())
-	req.Header.Set("Content-Type", "application/json")
-	resp, err := env.Network.RoundTrip(req)
-	Expect(err).NotTo(HaveOccurred())
-	Expect(resp.Body.Close()).To(Succeed())
-	return resp.StatusCode
-}
-
 var _ = Describe("the webhook Secret", func() {
 	It("holds the exact bytes of a key that works, and belongs to its source", func(ctx SpecContext) {
 		i := env.ReadyInstall(ctx, refserver.Options{})
@@ -55,7 +39,7 @@ var _ = Describe("the webhook Secret", func() {
 		base := "http://terdut." + i.Platform + ".svc:8080/"
 		Expect(string(secret.Data["internalURL"])).To(HavePrefix(base))
 		Expect(string(secret.Data["url"])).To(Equal(string(secret.Data["internalURL"])))
-		Expect(post(string(secret.Data["url"]))).To(BeNumerically("<", 300))
+		Expect(env.Alert(string(secret.Data["url"]))).To(BeNumerically("<", 300))
 		Expect(metav1.IsControlledBy(secret, a.Source)).To(BeTrue())
 		Expect(secret.Annotations).To(HaveKeyWithValue(v1alpha1.AnnotationIntegrationID, itoa(a.Source.Status.IntegrationID)))
 		Expect(secret.Labels).To(HaveKeyWithValue(v1alpha1.LabelManagedBy, v1alpha1.ManagedBy))
@@ -102,8 +86,8 @@ var _ = Describe("the webhook Secret", func() {
 			And(HaveField("ID", a.Source.Status.IntegrationID), HaveField("Name", "alerts")),
 			And(HaveField("ID", oldID), HaveField("Name", "alerts-retired-"+itoa(oldID))),
 		))
-		Expect(post(string(old.Data["url"]))).To(BeNumerically("<", 300))
-		Expect(post(string(webhook(ctx, a.Source).Data["url"]))).To(BeNumerically("<", 300))
+		Expect(env.Alert(string(old.Data["url"]))).To(BeNumerically("<", 300))
+		Expect(env.Alert(string(webhook(ctx, a.Source).Data["url"]))).To(BeNumerically("<", 300))
 		env.EventuallyEvent(ctx, a.Source, HavePrefix("Warning Rotated"))
 
 		By("deleting both with the source")

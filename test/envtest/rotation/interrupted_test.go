@@ -11,6 +11,7 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
@@ -152,6 +153,18 @@ func (i *install) wrong(ctx context.Context, f *fenced) error {
 		return errors.New("it is not done")
 	case f.story.rotates != (key != f.before) || f.story.rotates && status.Rotated != token:
 		return fmt.Errorf("the key is another one: %v, acknowledged is %q", key != f.before, status.Rotated)
+	}
+	if err := i.wrongInCluster(ctx, s, now); err != nil {
+		return err
+	}
+	return i.wrongOnServer(f)
+}
+
+// wrongInCluster says what is not as it should be of the Secret that a source
+// has now.
+func (i *install) wrongInCluster(ctx context.Context, s *v1alpha1.TerdutAlertSource, now *corev1.Secret) error {
+	key, status := keyOf(now), &s.Status
+	switch {
 	case key == "" || len(now.Data) != 3 || i.Peer.IntegrationID(key) != status.IntegrationID:
 		return errors.New("the Secret does not hold the key of the integration that is recorded")
 	case status.WebhookURLSecretRef.Name != s.WebhookSecret():
@@ -161,7 +174,7 @@ func (i *install) wrong(ctx context.Context, f *fenced) error {
 	case !accepts(urlOf(now)):
 		return errors.New("the key does not work")
 	}
-	return i.wrongOnServer(f)
+	return nil
 }
 
 // wrongOnServer says what is not as it should be on the server, and of what

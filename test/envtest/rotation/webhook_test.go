@@ -2,9 +2,7 @@ package rotation_test
 
 import (
 	"context"
-	"net/http"
 	"strconv"
-	"strings"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -41,15 +39,7 @@ func keyOf(s *corev1.Secret) string { return string(s.Data[v1alpha1.WebhookKeyKe
 // accepts tells whether the server takes an alert at a webhook address.
 func accepts(address string) bool {
 	GinkgoHelper()
-	body := `{"version":"4","groupKey":"g","status":"firing","receiver":"r","groupLabels":{},"commonLabels":{},` +
-		`"commonAnnotations":{},"externalURL":"http://alertmanager","truncatedAlerts":0,"alerts":[]}`
-	req, err := http.NewRequest(http.MethodPost, address, strings.NewReader(body))
-	Expect(err).NotTo(HaveOccurred())
-	req.Header.Set("Content-Type", "application/json")
-	resp, err := env.Network.RoundTrip(req)
-	Expect(err).NotTo(HaveOccurred())
-	Expect(resp.Body.Close()).To(Succeed())
-	return resp.StatusCode < 300
+	return env.Alert(address) < 300
 }
 
 // rotate asks for a new key.
