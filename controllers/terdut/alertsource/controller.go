@@ -12,7 +12,7 @@ import (
 	"git.ryuvia.com/niklas/terdut-operator/controllers/terdut/attach"
 )
 
-// +kubebuilder:rbac:groups=terdut.ryuvia.com,resources=terdutalertsources,verbs=get;list;watch;patch
+// +kubebuilder:rbac:groups=terdut.ryuvia.com,resources=terdutalertsources,verbs=list;watch;patch
 // +kubebuilder:rbac:groups=terdut.ryuvia.com,resources=terdutalertsources/status,verbs=patch
 // +kubebuilder:rbac:groups=terdut.ryuvia.com,resources=terdutalertsources/finalizers,verbs=update
 

@@ -11,7 +11,7 @@ import (
 	"git.ryuvia.com/niklas/terdut-operator/controllers/terdut/attach"
 )
 
-// +kubebuilder:rbac:groups=terdut.ryuvia.com,resources=terdutdeadmanswitches,verbs=get;list;watch;patch
+// +kubebuilder:rbac:groups=terdut.ryuvia.com,resources=terdutdeadmanswitches,verbs=list;watch;patch
 // +kubebuilder:rbac:groups=terdut.ryuvia.com,resources=terdutdeadmanswitches/status,verbs=patch
 
 // Setup adds the controller of TerdutDeadmanSwitches to the manager.

@@ -11,7 +11,7 @@ import (
 	"git.ryuvia.com/niklas/terdut-operator/controllers/terdut/attach"
 )
 
-// +kubebuilder:rbac:groups=terdut.ryuvia.com,resources=terdutescalationrules,verbs=get;list;watch;patch
+// +kubebuilder:rbac:groups=terdut.ryuvia.com,resources=terdutescalationrules,verbs=list;watch;patch
 // +kubebuilder:rbac:groups=terdut.ryuvia.com,resources=terdutescalationrules/status,verbs=patch
 
 // Setup adds the controller of TerdutEscalationRules to the manager.
