@@ -28,19 +28,7 @@ func FuzzPolicy(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if len(first.levels) != len(from.Levels) {
-			t.Fatalf("%d levels became %d", len(from.Levels), len(first.levels))
-		}
-		for i, level := range from.Levels {
-			if len(first.levels[i].targets) != len(level.Targets) {
-				t.Fatalf("level %d: %d targets became %d", i, len(level.Targets), len(first.levels[i].targets))
-			}
-			for j, target := range level.Targets {
-				if id := first.levels[i].targets[j].userID; target.UserID != nil && *target.UserID != id || target.UserID == nil && id != 0 {
-					t.Errorf("level %d, target %d: user %v became %d", i, j, target.UserID, id)
-				}
-			}
-		}
+		inPlace(t, &from, first)
 		if d := differs(first, first); !d.None() {
 			t.Errorf("%+v differs from itself in %v", first, d.Fields)
 		}
@@ -53,4 +41,23 @@ func FuzzPolicy(f *testing.F) {
 			t.Errorf("%+v came back as %+v: %v", first, second, d.Fields)
 		}
 	})
+}
+
+// inPlace wants every level and target of a policy to be where it was.
+func inPlace(t *testing.T, from *terdutapi.EscalationPolicy, got policy) {
+	t.Helper()
+	if len(got.levels) != len(from.Levels) {
+		t.Fatalf("%d levels became %d", len(from.Levels), len(got.levels))
+	}
+	for i, level := range from.Levels {
+		targets := got.levels[i].targets
+		if len(targets) != len(level.Targets) {
+			t.Fatalf("level %d: %d targets became %d", i, len(level.Targets), len(targets))
+		}
+		for j, want := range level.Targets {
+			if id := targets[j].userID; want.UserID != nil && *want.UserID != id || want.UserID == nil && id != 0 {
+				t.Errorf("level %d, target %d: user %v became %d", i, j, want.UserID, id)
+			}
+		}
+	}
 }
