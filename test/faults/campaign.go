@@ -74,12 +74,23 @@ func (s Scenario) tell(ref *reference, faults ...inject.Fault) (Verdict, string)
 	}
 	story := fmt.Sprintf("effects:\n%s\nevents:\n%s\nerrors:\n%s",
 		strings.Join(r.Injector.Trace, "\n"), strings.Join(r.events, "\n"), strings.Join(r.errs, "\n"))
-	v := r.oracles(ref, len(faults))
+	v := r.oracles(ref, allowed(faults))
 	s.forgive(r, &v, faults)
 	if err := r.stop(); err != nil {
 		v.Wrong = append(v.Wrong, err.Error())
 	}
 	return v, story
+}
+
+// allowed is how many writes more than in the reference there may be. A stale
+// view is no excuse for one.
+func allowed(faults []inject.Fault) (n int) {
+	for _, f := range faults {
+		if f.Mode != inject.Lagging && f.Mode != inject.Frozen {
+			n++
+		}
+	}
+	return n
 }
 
 // forgive takes the complaints away of a run that met a declared loss and says

@@ -2,6 +2,7 @@ package faults
 
 import (
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -24,7 +25,7 @@ const complaints = 4
 
 // TestCampaign interrupts every scenario. The environment chooses:
 // SCENARIO, the name of one; FAULTS, one run of it, as a failure prints it;
-// SINGLES, how many runs with one fault each scenario gets, 0 for all; PAIRS,
+// MODE, some modes; SINGLES, how many runs with one fault each scenario gets, 0 for all; PAIRS,
 // the same for runs with a named pair of faults, which there are none of
 // otherwise; FULL=1, all pairs instead of the named ones.
 func TestCampaign(t *testing.T) {
@@ -85,7 +86,7 @@ func campaign(t *testing.T, s Scenario, counts *table) int {
 			t.Fail()
 		}
 	}
-	all := singles(ref.effects, inject.Modes())
+	all := singles(ref.effects, modes(t))
 	chosen := sampled(all, limit(t, "SINGLES", sample))
 	for _, faults := range chosen {
 		try(faults[0].Mode.String(), faults)
@@ -107,6 +108,24 @@ func campaign(t *testing.T, s Scenario, counts *table) int {
 		t.Errorf("%d runs more failed", shown-complaints)
 	}
 	return len(ref.effects)
+}
+
+// modes are those that MODE names, separated by commas, or all.
+func modes(t *testing.T) []inject.Mode {
+	t.Helper()
+	names := os.Getenv("MODE")
+	if names == "" {
+		return slices.Concat(inject.Modes(), inject.Views())
+	}
+	var out []inject.Mode
+	for name := range strings.SplitSeq(names, ",") {
+		m, err := inject.ParseMode(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, m)
+	}
+	return out
 }
 
 // limit reads how many runs there may be at most; 0 is no limit.

@@ -37,7 +37,7 @@ type reference struct {
 //  2. Nothing is there twice, nothing is left over: each object on the server is
 //     recorded by exactly one object here, each live key is in a Secret.
 //  3. No object was created or deleted more often than in the reference, but
-//     once for each fault.
+//     once for each fault, and not at all more often for a view that is wrong.
 //  4. At no moment was there a Ready that was a lie, a Secret half written, a
 //     published key destroyed, a finalizer gone too early.
 //  5. Ten resyncs later nothing was written on either plane.

@@ -50,16 +50,34 @@ func pairs(effects []string, full bool) [][]inject.Fault {
 	return out
 }
 
-// sampled is every n-th of the plans, so that at most so many are left.
+// sampled is a fixed sample of the plans, so that at most so many are left,
+// spread over effects and modes alike.
 func sampled(plans [][]inject.Fault, most int) [][]inject.Fault {
 	if most <= 0 || len(plans) <= most {
 		return plans
 	}
-	out := make([][]inject.Fault, 0, most)
+	step := max(len(plans)*618/1000, 1)
+	for divisor(step, len(plans)) != 1 {
+		step--
+	}
+	chosen := make([]int, 0, most)
 	for i := range most {
-		out = append(out, plans[i*len(plans)/most])
+		chosen = append(chosen, i*step%len(plans))
+	}
+	slices.Sort(chosen)
+	out := make([][]inject.Fault, 0, most)
+	for _, i := range chosen {
+		out = append(out, plans[i])
 	}
 	return out
+}
+
+// divisor is the greatest number that divides both.
+func divisor(a, b int) int {
+	for b != 0 {
+		a, b = b, a%b
+	}
+	return a
 }
 
 // cell is one field of the table.
@@ -116,7 +134,7 @@ func (t *table) print(to io.Writer) error {
 			}
 		}
 	}
-	order := append(modeColumns(), "pairs", "overlap")
+	order := append(modeColumns(), "pairs")
 	slices.SortFunc(columns, func(a, b string) int {
 		return cmp.Or(slices.Index(order, a)-slices.Index(order, b), cmp.Compare(a, b))
 	})
@@ -138,7 +156,7 @@ func (t *table) print(to io.Writer) error {
 
 func modeColumns() []string {
 	var out []string
-	for _, m := range inject.Modes() {
+	for _, m := range slices.Concat(inject.Modes(), inject.Views()) {
 		out = append(out, m.String())
 	}
 	return out

@@ -54,13 +54,15 @@ type Run struct {
 	// it sees nothing new.
 	lag    int64
 	frozen map[string]int64
+	// thaw is how many idle moments more they stay so.
+	thaw int
 
-	watch   *history
-	log     strings.Builder
-	events  []string
-	errs    []string
-	crashes int
-	passes  int
+	watch  *history
+	log    strings.Builder
+	events []string
+	errs   []string
+	// twisted is what went wrong while another incarnation worked.
+	twisted error
 }
 
 // turn is when an object is looked at next.
@@ -85,6 +87,7 @@ func newRun() (*Run, error) {
 	}
 	r.watch = newHistory(r)
 	w.Watch(r.watch.change)
+	r.Injector.Twist = r.twist
 	return r, r.start()
 }
 
@@ -270,11 +273,14 @@ func (r *Run) due() []world.ID {
 // pass is one reconcile. After a crash a new incarnation is there.
 func (r *Run) pass(id world.ID) error {
 	t := r.queue[id]
-	r.passes++
-	result, err := r.now.Reconcile(context.Background(), id.Kind, id.NamespacedName)
-	if r.fence.Down {
-		r.crashes++
-		return errors.Join(r.now.Stop(), r.start())
+	one, fence := r.now, r.fence
+	result, err := one.Reconcile(context.Background(), id.Kind, id.NamespacedName)
+	if one != r.now {
+		fence.Down = true // another one has the lease
+		return errors.Join(one.Stop(), r.twisted)
+	}
+	if fence.Down {
+		return errors.Join(one.Stop(), r.start())
 	}
 	t.seen, t.at = r.World.Revision(), time.Time{}
 	if err != nil {
@@ -308,19 +314,6 @@ func (r *Run) rest(polls bool) {
 		wait = resync + resync/10
 	}
 	time.Sleep(max(wait, time.Millisecond))
-}
-
-// catchUp ends the lag of the cache and tells whether there was any.
-func (r *Run) catchUp() bool {
-	behind := r.lag > 0 || len(r.frozen) > 0
-	r.lag = 0
-	clear(r.frozen)
-	if behind {
-		for _, t := range r.queue {
-			t.seen = -1
-		}
-	}
-	return behind
 }
 
 func idOf(o *unstructured.Unstructured) world.ID {

@@ -27,7 +27,7 @@ func (r *Reconciler) advance(ctx context.Context, server *v1alpha1.TerdutServer,
 	if waits, revokeErr := r.revokeDue(ctx, server, api, p, c); waits || revokeErr != nil {
 		return revokeErr
 	}
-	if err = r.sweepOnce(ctx, server, api, c); err != nil {
+	if err = r.sweepTwice(ctx, server, api, c); err != nil {
 		return err
 	}
 	if keyOf(p.next) == c.key {
@@ -87,18 +87,25 @@ func (r *Reconciler) dropNext(ctx context.Context, p *pair) error {
 	return nil
 }
 
-// sweepOnce looks once in the life of a process for keys that an earlier one
-// left behind.
-func (r *Reconciler) sweepOnce(ctx context.Context, server *v1alpha1.TerdutServer, api *terdutapi.Client, c *credential) error {
-	swept := false
-	r.memory.of(server, func(e *remembered) { swept = e.swept })
-	if swept || c.userID == 0 || !c.ours() {
+// sweepTwice looks for keys that an earlier process left behind: at once, and
+// once more when a call that it had begun, unaware of having lost its lease, has
+// long ended.
+func (r *Reconciler) sweepTwice(ctx context.Context, server *v1alpha1.TerdutServer, api *terdutapi.Client, c *credential) error {
+	due := false
+	r.memory.of(server, func(e *remembered) {
+		due = e.swept.IsZero() || !e.sweptAgain && r.Now().Sub(e.swept) >= max(r.recheck(), askLimit)
+	})
+	if !due || c.userID == 0 || !c.ours() {
 		return nil
 	}
 	if err := r.sweep(ctx, server, api, c.holder()); err != nil && !errors.Is(err, errNoList) {
 		return err
 	}
-	r.memory.of(server, func(e *remembered) { e.swept = true })
+	r.memory.of(server, func(e *remembered) {
+		if e.sweptAgain = !e.swept.IsZero(); !e.sweptAgain {
+			e.swept = r.Now()
+		}
+	})
 	return nil
 }
 

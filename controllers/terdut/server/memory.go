@@ -34,9 +34,11 @@ type remembered struct {
 	// postponed is the time before which nothing is tried again that has
 	// failed, about the exchange of the key.
 	postponed time.Time
-	// swept is true when this process has looked for keys of ours that a crash
-	// left behind.
-	swept bool
+	// swept is when this process first looked for keys of ours that an earlier
+	// one left behind, and sweptAgain whether it has looked once more since: the
+	// earlier one may have been in the middle of a call.
+	swept      time.Time
+	sweptAgain bool
 	// probe is what is known of the server's capabilities.
 	probe probe
 	// healthy is when an external server last answered GET /healthz.

@@ -33,13 +33,28 @@ const (
 	// Late: the caller sees a time-out, and the request is carried out after it
 	// was tried again.
 	Late
+
+	// Lagging: from here on the operator's cache is some writes behind.
+	Lagging
+	// Frozen: from here on it shows nothing new of any custom resource.
+	Frozen
+	// OldCache: crash-after, and the next incarnation begins with the past.
+	OldCache
+	// Overlap: before the request is sent another incarnation has begun and has
+	// done all that it could; then this one ends its pass, without its lease.
+	Overlap
 )
 
 var modeNames = []string{
 	"crash-before", "crash-after", "lost-response", "refused", "409", "422", "429", "late-duplicate",
+	"lagging-view", "frozen-view", "old-cache", "overlap",
 }
 
-// Modes are all modes.
+// Views are the modes in which every request is answered well, and what the
+// operator sees, or who else acts, is wrong.
+func Views() []Mode { return []Mode{Lagging, Frozen, OldCache, Overlap} }
+
+// Modes are the modes in which a request ends badly.
 func Modes() []Mode {
 	return []Mode{CrashBefore, CrashAfter, LostResponse, Refused, Conflict, Invalid, TooMany, Late}
 }
@@ -100,6 +115,8 @@ type Injector struct {
 	Armed bool
 	// Faults are still to come.
 	Faults []Fault
+	// Twist does what the modes of Views ask for.
+	Twist func(Mode)
 	// Trace has the label of every effect, in order.
 	Trace []string
 
@@ -146,6 +163,14 @@ func (j *Injector) effect(fence *Fence, what string, do func() error, again func
 	mode := j.Faults[i].Mode
 	j.Faults = slices.Delete(slices.Clone(j.Faults), i, i+1)
 	switch mode {
+	case Lagging, Frozen, Overlap:
+		j.Twist(mode)
+		return do()
+	case OldCache:
+		_ = do() // nobody is left to hear of it
+		fence.Down = true
+		j.Twist(mode)
+		return errFenced
 	case CrashBefore:
 		fence.Down = true
 		return errFenced

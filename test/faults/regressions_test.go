@@ -1,0 +1,32 @@
+package faults
+
+import (
+	"strings"
+	"testing"
+
+	"git.ryuvia.com/niklas/terdut-operator/test/faults/inject"
+)
+
+// TestRegressions plays what once went wrong, whatever the sample of the
+// campaign is.
+func TestRegressions(t *testing.T) {
+	for _, c := range []struct{ why, scenario, fault string }{
+		{
+			"a key that an incarnation minted after it had lost its lease stayed valid until the next restart",
+			"rotate-server", "overlap @ REST POST /api/service-accounts/{id}/keys #1",
+		},
+	} {
+		for _, s := range Scenarios() {
+			if s.Name != c.scenario {
+				continue
+			}
+			fault, err := inject.Parse(c.fault)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if v := inBubble(t, s, referenceOf(t, s), []inject.Fault{fault}); len(v.Wrong) > 0 || !v.Fired {
+				t.Errorf("%s: %s", c.why, strings.Join(v.Wrong, "\n\t"))
+			}
+		}
+	}
+}
