@@ -11,6 +11,7 @@ import (
 	. "github.com/onsi/gomega"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1alpha1 "git.ryuvia.com/niklas/terdut-operator/api/terdut/v1alpha1"
 	"git.ryuvia.com/niklas/terdut-operator/test/refserver"
@@ -81,6 +82,20 @@ var _ = Describe("an external server", func() {
 		Expect(gone(ctx, w, &appsv1.Deployment{}, name)()).To(BeTrue())
 		Expect(gone(ctx, w, &corev1.Service{}, name)()).To(BeTrue())
 		Expect(w.requests("POST", "/api/bootstrap")).To(BeZero())
+	})
+
+	It("has nothing left of an installation that it takes the place of", func(ctx SpecContext) {
+		w, _ := newExternal(ctx)
+		w.start(time.Hour)
+		w.create(ctx)
+		for _, child := range []client.Object{&appsv1.Deployment{}, &corev1.Service{}} {
+			Eventually(gone(ctx, w, child, name)).Should(BeFalse())
+		}
+		change(ctx, w, &v1alpha1.TerdutServer{}, name, at(w.http.URL))
+		for _, child := range []client.Object{&appsv1.Deployment{}, &corev1.Service{}} {
+			Eventually(gone(ctx, w, child, name)).Should(BeTrue())
+		}
+		w.ready(ctx)
 	})
 
 	It("is never bootstrapped", func(ctx SpecContext) {
