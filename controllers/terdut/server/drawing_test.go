@@ -95,14 +95,19 @@ func (d *drawing) object(s *apiextensionsv1.JSONSchemaProps, depth int) any {
 		}
 	}
 	if s.AdditionalProperties != nil && s.AdditionalProperties.Schema != nil {
-		for range d.next(3) {
-			name := words[d.next(len(words))]
-			if value := d.value(s.AdditionalProperties.Schema, depth+1); value != nil {
-				out[name] = value
-			}
-		}
+		d.entries(out, s.AdditionalProperties.Schema, depth)
 	}
 	return out
+}
+
+// entries draws entries of a map.
+func (d *drawing) entries(into map[string]any, of *apiextensionsv1.JSONSchemaProps, depth int) {
+	for range d.next(3) {
+		name := words[d.next(len(words))]
+		if value := d.value(of, depth+1); value != nil {
+			into[name] = value
+		}
+	}
 }
 
 func (d *drawing) array(s *apiextensionsv1.JSONSchemaProps, depth int) any {
