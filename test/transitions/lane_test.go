@@ -1,0 +1,228 @@
+package transitions_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/google/go-cmp/cmp"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// fresh makes each spec once in a world of its own, and keeps it.
+type fresh struct {
+	mu    sync.Mutex
+	known map[string]func() (*world, error)
+}
+
+// refusal is what the API server says to a spec that it does not take.
+type refusal struct{ error }
+
+func (f *fresh) of(ctx context.Context, kind, base string, spec fields) (*world, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	key := kind + base + canonical(spec)
+	if f.known == nil {
+		f.known = map[string]func() (*world, error){}
+	}
+	if f.known[key] == nil {
+		f.known[key] = sync.OnceValues(func() (*world, error) { return born(ctx, kind, base, spec, unnamed(spec)...) })
+	}
+	made := f.known[key]
+	f.mu.Unlock()
+	defer f.mu.Lock()
+	return made()
+}
+
+// unnamed are the Secrets that neither a spec nor that of a plain server names: a
+// world whose object does not change can do without them.
+func unnamed(spec fields) []string {
+	named := canonical(spec) + canonical(plain)
+	return slices.DeleteFunc([]string{"db", "db2", "ca", "ca2", "ntfy", "ntfy2", "sso", "sso2"}, func(name string) bool {
+		return strings.Contains(named, `"`+name+`"`)
+	})
+}
+
+// born is a world whose object was created with the spec. A spec that is refused
+// costs no world.
+func born(ctx context.Context, kind, base string, spec fields, leaveOut ...string) (*world, error) {
+	nowhere := &world{kind: kind, base: base, platform: "default", tenant: "default"}
+	if err := env.Admin.Create(ctx, nowhere.object(spec), client.DryRunAll); err != nil {
+		if apierrors.IsInvalid(err) || apierrors.IsBadRequest(err) {
+			return nil, refusal{err}
+		}
+		return nil, fmt.Errorf("try a spec: %w", err)
+	}
+	w, err := newWorld(ctx, kind, base, leaveOut...)
+	if err != nil {
+		return nil, fmt.Errorf("make a world: %w", err)
+	}
+	return w, env.Admin.Create(ctx, w.object(spec))
+}
+
+// differ tells how two worlds differ; empty when they do not, and the operator has
+// answered in both.
+func differ(ctx context.Context, got, want *world) string {
+	for _, w := range []*world{got, want} {
+		if open := w.seenNow(ctx); open != "" {
+			return open
+		}
+	}
+	a, err := got.outcome(ctx)
+	if err != nil {
+		return err.Error()
+	}
+	b, err := want.outcome(ctx)
+	if err != nil {
+		return err.Error()
+	}
+	return difference(b, a)
+}
+
+// difference shows the lines that differ.
+func difference(want, got string) string {
+	if want == got {
+		return ""
+	}
+	var lines []string
+	for line := range strings.SplitSeq(cmp.Diff(strings.Split(want, "\n"), strings.Split(got, "\n")), "\n") {
+		if text := strings.TrimSpace(line); strings.HasPrefix(text, "-") || strings.HasPrefix(text, "+") {
+			lines = append(lines, text)
+		}
+	}
+	return "- as created, + as changed:\n    " + strings.Join(lines, "\n    ")
+}
+
+// same waits until two worlds show the same, twice in a row.
+func same(ctx context.Context, got, want *world) error {
+	agreed := 0
+	return until(ctx, func() string {
+		d := differ(ctx, got, want)
+		if d != "" {
+			agreed = 0
+			return d
+		}
+		if agreed++; agreed < 2 {
+			return "they have agreed once"
+		}
+		return ""
+	})
+}
+
+// lane changes one living object again and again.
+type lane struct {
+	kind, base string
+	fresh      *fresh
+	world      *world
+}
+
+// begin brings the object to the start of a group. A new one is made when there is
+// none, or when what became of the last one was wrong.
+func (l *lane) begin(ctx context.Context, start fields) (*world, error) {
+	want, err := l.fresh.of(ctx, l.kind, l.base, start)
+	if err != nil {
+		return nil, fmt.Errorf("create it with the values before: %w", err)
+	}
+	if l.world == nil {
+		if l.world, err = born(ctx, l.kind, l.base, start); err != nil {
+			return nil, fmt.Errorf("create it with the values before: %w", err)
+		}
+	} else if err = l.world.change(ctx, start); err != nil {
+		return nil, fmt.Errorf("go to the values before: %w", err)
+	}
+	if err = same(ctx, l.world, want); err != nil {
+		l.world = nil
+		return nil, fmt.Errorf("before the change: %w", err)
+	}
+	return want, nil
+}
+
+// step makes one change and takes it back.
+func (l *lane) step(ctx context.Context, g group, c change) error {
+	start, err := l.begin(ctx, g.start)
+	if err != nil {
+		return err
+	}
+	want, freshErr := l.fresh.of(ctx, l.kind, l.base, c.spec)
+	var refused refusal
+	if freshErr != nil && !errors.As(freshErr, &refused) {
+		return freshErr
+	}
+	err = l.world.change(ctx, c.spec)
+	switch {
+	case apierrors.IsInvalid(err) && (freshErr != nil || strings.Contains(err.Error(), "is immutable")):
+		return l.rest(ctx, start) // refused either way; nothing may have happened
+	case err != nil:
+		return fmt.Errorf("an update is refused that a create is not: %w", err)
+	case freshErr != nil:
+		l.world = nil
+		return fmt.Errorf("an update is taken that a create is not: %w", freshErr)
+	}
+	if err = l.arrive(ctx, g, want); err != nil {
+		l.world = nil
+		return fmt.Errorf("reached by a change and created differ: %w", err)
+	}
+	if err = l.world.change(ctx, g.start); err != nil {
+		return fmt.Errorf("go back: %w", err)
+	}
+	if err = l.rest(ctx, start); err != nil {
+		return fmt.Errorf("the way back leads elsewhere: %w", err)
+	}
+	return nil
+}
+
+func (l *lane) rest(ctx context.Context, start *world) error {
+	err := same(ctx, l.world, start)
+	if err != nil {
+		l.world = nil
+	}
+	return err
+}
+
+// arrive waits for the answer to a change.
+func (l *lane) arrive(ctx context.Context, g group, want *world) error {
+	if g.sample.History != "" {
+		return until(ctx, func() string { return l.world.seenNow(ctx) })
+	}
+	return same(ctx, l.world, want)
+}
+
+// acts tells whether some step of the group shows anywhere. The worlds have come
+// to rest: the lane has been compared with them.
+func acts(ctx context.Context, f *fresh, g group) (bool, error) {
+	start, err := f.of(ctx, g.kind, g.base, g.start)
+	if err != nil {
+		return false, err
+	}
+	var others []*world
+	for _, c := range g.steps {
+		other, refused := f.of(ctx, g.kind, g.base, c.spec)
+		if refused != nil {
+			continue
+		}
+		others = append(others, other)
+		if c.name == "change" || c.name == "push" {
+			break // these say the most; what follows may differ by being absent only
+		}
+	}
+	if len(others) == 0 {
+		return true, nil // it cannot be otherwise, and the API server says so
+	}
+	shows := func(d string) bool { return strings.HasPrefix(d, "-") }
+	if g.sample.Inert != "" {
+		shows = func(d string) bool { return d == "" }
+	}
+	err = until(ctx, func() string {
+		for _, other := range others {
+			if shows(differ(ctx, other, start)) {
+				return ""
+			}
+		}
+		return "no step does"
+	})
+	return (err == nil) == (g.sample.Inert == ""), nil
+}
