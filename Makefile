@@ -72,9 +72,9 @@ test: ## Run the unit tests under the race detector, then the suites on a real A
 	$(TOOL) gotestsum --format pkgname --format-hide-empty-pkg --jsonfile $(RESULTS)/unit.json -- -race \
 		$$(go list ./... | grep -vE '/($(subst $(eval ) ,|,$(REAL_DIRS)))(/|$$)')
 	$(TOOL) gotestsum --format pkgname --format-hide-empty-pkg --jsonfile $(RESULTS)/real.json -- -count=1 -p=2 -timeout=20m \
-	go run ./test/rbac/cmd/rbac
 		$(WALKS) $$(go list $(REAL) | grep -v '/$(LOAD:./%=%)$$')
 	$(TOOL) gotestsum --format pkgname --format-hide-empty-pkg --jsonfile $(RESULTS)/load.json -- -count=1 -timeout=20m $(LOAD)
+	go run ./test/rbac/cmd/rbac
 	@$(MAKE) --no-print-directory figures
 	@$(TOOL) gotestsum --format pkgname --format-hide-empty-pkg --raw-command -- cat $(RESULTS)/unit.json $(RESULTS)/real.json $(RESULTS)/load.json
 
