@@ -44,6 +44,9 @@ func (r *Reconciler) advance(ctx context.Context, server *v1alpha1.TerdutServer,
 
 // exchange makes a new key and puts it in the place of c.
 func (r *Reconciler) exchange(ctx context.Context, server *v1alpha1.TerdutServer, api *terdutapi.Client, p *pair, c *credential) error {
+	if err := r.proveLatest(ctx, server); err != nil {
+		return err
+	}
 	fresh, err := r.mint(ctx, server, api, p, c)
 	if err != nil {
 		return err
@@ -84,28 +87,6 @@ func (r *Reconciler) dropNext(ctx context.Context, p *pair) error {
 		return err
 	}
 	p.next = nil
-	return nil
-}
-
-// sweepTwice looks for keys that an earlier process left behind: at once, and
-// once more when a call that it had begun, unaware of having lost its lease, has
-// long ended.
-func (r *Reconciler) sweepTwice(ctx context.Context, server *v1alpha1.TerdutServer, api *terdutapi.Client, c *credential) error {
-	due := false
-	r.memory.of(server, func(e *remembered) {
-		due = e.swept.IsZero() || !e.sweptAgain && r.Now().Sub(e.swept) >= max(r.recheck(), askLimit)
-	})
-	if !due || c.userID == 0 || !c.ours() {
-		return nil
-	}
-	if err := r.sweep(ctx, server, api, c.holder()); err != nil && !errors.Is(err, errNoList) {
-		return err
-	}
-	r.memory.of(server, func(e *remembered) {
-		if e.sweptAgain = !e.swept.IsZero(); !e.sweptAgain {
-			e.swept = r.Now()
-		}
-	})
 	return nil
 }
 
