@@ -19,6 +19,10 @@ func TestRegressions(t *testing.T) {
 			"a cache that lagged showed a rotation as asked for that was done already, and it was done twice",
 			"rotate-server", "lagging-view @ K8S apply TerdutServer/status platform/terdut #1",
 		},
+		{
+			"a new incarnation whose cache was old took a published integration for one that nothing remembers, and deleted it",
+			"rotate-source", "old-cache @ REST PATCH /api/teams/{id}/integrations/{id} #1",
+		},
 	} {
 		for _, s := range Scenarios() {
 			if s.Name != c.scenario {

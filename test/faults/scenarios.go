@@ -17,6 +17,7 @@ func Scenarios() []Scenario {
 	// The answer to a bootstrap exists once: it must arrive, and be written.
 	lost := []Allowance{{Reason: v1alpha1.ReasonBootstrapKeyLost, At: []inject.Fault{
 		{Label: "REST POST /api/bootstrap #1", Mode: inject.CrashAfter},
+		{Label: "REST POST /api/bootstrap #1", Mode: inject.OldCache},
 		{Label: "REST POST /api/bootstrap #1", Mode: inject.LostResponse},
 		{Label: "K8S apply Secret platform/terdut-operator-credentials #2", Mode: inject.CrashBefore},
 	}}}

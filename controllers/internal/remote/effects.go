@@ -27,7 +27,12 @@ func (p *pass[T, A, D]) do(ctx context.Context, s step) error {
 		return p.update(ctx, s)
 	case settle:
 		return p.settle(ctx, s)
-	case discard, remove:
+	case discard:
+		if err := p.proveLatest(ctx); err != nil {
+			return err
+		}
+		return p.delete(ctx, s)
+	case remove:
 		return p.delete(ctx, s)
 	case refuse:
 		return p.refuse(ctx, s)
