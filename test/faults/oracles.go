@@ -101,7 +101,7 @@ func surplus(what string, want, got map[string]int, allowed int) (out []string) 
 
 // strays are objects on servers that not exactly one object here has recorded,
 // and live keys that are in no Secret.
-func (r *Run) strays() (out []string) {
+func (r *Run) strays() (out []string) { //nolint:gocyclo // one census: who is recorded, which keys are known, what is there
 	holders := map[string]int{}
 	known := map[string]bool{}
 	for _, o := range r.World.Objects(kinds...) {

@@ -138,18 +138,22 @@ func (t *table) print(to io.Writer) error {
 	slices.SortFunc(columns, func(a, b string) int {
 		return cmp.Or(slices.Index(order, a)-slices.Index(order, b), cmp.Compare(a, b))
 	})
-	w := tabwriter.NewWriter(to, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "SCENARIO\t"+strings.ToUpper(strings.Join(columns, "\t")))
+	var text strings.Builder
+	text.WriteString("SCENARIO\t" + strings.ToUpper(strings.Join(columns, "\t")) + "\n")
 	for _, name := range t.rows {
-		fmt.Fprint(w, name)
+		text.WriteString(name)
 		for _, column := range columns {
 			if c := t.cells[name][column]; c != nil {
-				fmt.Fprintf(w, "\t%d/%d", c.survived, c.total)
+				text.WriteString(fmt.Sprintf("\t%d/%d", c.survived, c.total))
 			} else {
-				fmt.Fprint(w, "\t-")
+				text.WriteString("\t-")
 			}
 		}
-		fmt.Fprintln(w)
+		text.WriteString("\n")
+	}
+	w := tabwriter.NewWriter(to, 0, 0, 2, ' ', 0)
+	if _, err := io.WriteString(w, text.String()); err != nil {
+		return err
 	}
 	return w.Flush()
 }

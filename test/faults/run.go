@@ -313,7 +313,7 @@ func (r *Run) rest(polls bool) {
 	if wait > resync/2 {
 		wait = resync + resync/10
 	}
-	time.Sleep(max(wait, time.Millisecond))
+	time.Sleep(max(wait, time.Millisecond)) //nolint:forbidigo // the clock of a bubble: no time passes
 }
 
 func idOf(o *unstructured.Unstructured) world.ID {

@@ -16,7 +16,7 @@ import (
 var namespaceKind = schema.GroupKind{Kind: "Namespace"}
 
 // remove is a DELETE. It holds the lock.
-func (w *World) remove(r write, options client.DeleteOptions) error {
+func (w *World) remove(r write, options client.DeleteOptions) error { //nolint:gocyclo // the checks of one request, in the API server's order
 	live := w.now(r.id)
 	if live == nil {
 		return r.kind.notFound(r.id.Name)
@@ -94,7 +94,7 @@ func (w *World) emptyNamespaces() {
 	}
 }
 
-func (w *World) collect() {
+func (w *World) collect() { //nolint:gocyclo // one sweep: what lives, what blocks, what goes
 	alive, foreground := map[types.UID]bool{}, map[types.UID]bool{}
 	blocked := map[types.UID]bool{}
 	all := []*unstructured.Unstructured{}

@@ -22,7 +22,7 @@ func (k *kind) complete(object map[string]any) {
 }
 
 // completed is a value as it is stored.
-func completed(value any, s *apiextensionsv1.JSONSchemaProps) any {
+func completed(value any, s *apiextensionsv1.JSONSchemaProps) any { //nolint:gocyclo // one case for each way in which a schema speaks of a value
 	switch value := value.(type) {
 	case map[string]any:
 		for name, item := range value {

@@ -223,7 +223,7 @@ func (w *World) patch(r write, of types.PatchType, data []byte) (*unstructured.U
 }
 
 // store is the end of every write to an object that is there.
-func (w *World) store(r write, live, next *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+func (w *World) store(r write, live, next *unstructured.Unstructured) (*unstructured.Unstructured, error) { //nolint:gocyclo // the end of every write, in the API server's order
 	next.SetUID(live.GetUID())
 	next.SetResourceVersion(live.GetResourceVersion())
 	for _, name := range []string{"creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "generation"} {
