@@ -17,8 +17,9 @@ NODE := ./test/node/...
 # Campaigns try everything there is to try, and take minutes; they run by `make campaign`.
 CAMPAIGN := ./test/transitions/...
 REAL_DIRS := $(subst ./,,$(subst /...,,$(REAL) $(NODE) $(CAMPAIGN)))
-# What the race detector gets a part of: on one goroutine it finds nothing, and its memory grows without end.
-WALKS := ./controllers/internal/remote
+# What walks through interruptions on one goroutine, where the race detector finds nothing and its memory grows without
+# end: it gets a part of the first and nothing of the second.
+WALKS := ./controllers/internal/remote ./test/faults
 RESULTS := .test
 
 .PHONY: help
@@ -70,7 +71,7 @@ test: ## Run the unit tests under the race detector, then the suites on a real A
 	go run ./test/controlplane/cmd/controlplane build
 	go run ./test/helm/cmd/helm
 	$(TOOL) gotestsum --format pkgname --format-hide-empty-pkg --jsonfile $(RESULTS)/unit.json -- -race \
-		$$(go list ./... | grep -vE '/($(subst $(eval ) ,|,$(REAL_DIRS)))(/|$$)')
+		$$(go list ./... | grep -vE '/($(subst $(eval ) ,|,$(REAL_DIRS)))(/|$$)|/test/faults$$')
 	$(TOOL) gotestsum --format pkgname --format-hide-empty-pkg --jsonfile $(RESULTS)/real.json -- -count=1 -p=2 -timeout=20m \
 		$(WALKS) $$(go list $(REAL) | grep -v '/$(LOAD:./%=%)$$')
 	$(TOOL) gotestsum --format pkgname --format-hide-empty-pkg --jsonfile $(RESULTS)/load.json -- -count=1 -timeout=20m $(LOAD)
