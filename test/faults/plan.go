@@ -144,7 +144,7 @@ func (t *table) print(to io.Writer) error {
 		text.WriteString(name)
 		for _, column := range columns {
 			if c := t.cells[name][column]; c != nil {
-				text.WriteString(fmt.Sprintf("\t%d/%d", c.survived, c.total))
+				fmt.Fprintf(&text, "\t%d/%d", c.survived, c.total)
 			} else {
 				text.WriteString("\t-")
 			}
