@@ -60,6 +60,7 @@ func ServerUse() predicate.Predicate {
 	type use struct {
 		Allowed     v1alpha1.AllowedTeams
 		Network     v1alpha1.ServerNetworking
+		External    *v1alpha1.ServerExternal
 		Credentials *v1alpha1.LocalRef
 		Asked, Mode v1alpha1.CredentialsMode
 		Ready       bool
@@ -78,7 +79,7 @@ func ServerUse() predicate.Predicate {
 			mode = c.Mode
 		}
 		return use{
-			s.Spec.AllowedTeams, s.Spec.Networking, s.Status.OperatorCredentialsSecretRef, asked, mode,
+			s.Spec.AllowedTeams, s.Spec.Networking, s.Spec.External, s.Status.OperatorCredentialsSecretRef, asked, mode,
 			meta.IsStatusConditionTrue(s.Status.Conditions, v1alpha1.ConditionBootstrapped) &&
 				meta.IsStatusConditionTrue(s.Status.Conditions, v1alpha1.ConditionAvailable),
 			!s.DeletionTimestamp.IsZero(),
