@@ -27,7 +27,7 @@ import (
 	"git.ryuvia.com/niklas/terdut-operator/terdutapi"
 )
 
-// +kubebuilder:rbac:groups=terdut.ryuvia.com,resources=terdutservers,verbs=list;watch;patch
+// +kubebuilder:rbac:groups=terdut.ryuvia.com,resources=terdutservers,verbs=get;list;watch;patch
 // +kubebuilder:rbac:groups=terdut.ryuvia.com,resources=terdutservers/status,verbs=patch
 // +kubebuilder:rbac:groups=terdut.ryuvia.com,resources=terdutservers/finalizers,verbs=update
 // +kubebuilder:rbac:groups=terdut.ryuvia.com,resources=terdutteams,verbs=list;watch
