@@ -10,45 +10,39 @@ import (
 
 	v1alpha1 "git.ryuvia.com/niklas/terdut-operator/api/terdut/v1alpha1"
 	"git.ryuvia.com/niklas/terdut-operator/controllers/internal/outcome"
+	"git.ryuvia.com/niklas/terdut-operator/controllers/terdut/refs"
 )
 
 // +kubebuilder:rbac:groups=terdut.ryuvia.com,resources=terdutescalationrules;terdutdeadmanswitches;terdutalertsources,verbs=list;watch
 
 // leavingPause is the time between two looks at what is still being deleted on
-// a server that has nothing else to wait for. The looks cost no request.
+// a server that has nothing else to wait for. The looks cost a
+// request only for what is not being deleted itself: whether its namespace is.
 const leavingPause = 2 * time.Second
 
 // leaving is what a server without teams still waits for, or nil: what belonged
 // to a team may go after it, and is then cleaned up with the server's key. It
 // would be left behind on an external server, or where the team stays there.
 func (r *Reconciler) leaving(ctx context.Context, server *v1alpha1.TerdutServer) (error, error) {
-	rules, switches, sources := &v1alpha1.TerdutEscalationRuleList{}, &v1alpha1.TerdutDeadmanSwitchList{}, &v1alpha1.TerdutAlertSourceList{}
-	for _, list := range []client.ObjectList{rules, switches, sources} {
-		if err := r.Client.List(ctx, list, client.UnsafeDisableDeepCopy); err != nil {
+	var names []string
+	for _, of := range onServers() {
+		if of.kind == "TerdutTeam" {
+			continue // there is none left
+		}
+		if err := r.Client.List(ctx, of.list, client.UnsafeDisableDeepCopy); err != nil {
 			return nil, fmt.Errorf("list what is being deleted on TerdutServer %s: %w", client.ObjectKeyFromObject(server), err)
 		}
-	}
-	on := map[client.Object]*v1alpha1.RemoteIdentity{}
-	for i := range rules.Items {
-		on[&rules.Items[i]] = rules.Items[i].Status.Remote
-	}
-	for i := range switches.Items {
-		on[&switches.Items[i]] = switches.Items[i].Status.Remote
-	}
-	for i := range sources.Items {
-		on[&sources.Items[i]] = sources.Items[i].Status.Remote
-	}
-	var names []string
-	for o, record := range on {
-		if !needs(server, o, record) {
-			continue
-		}
-		leaves, err := r.leaves(ctx, o)
-		if err != nil {
-			return nil, err
-		}
-		if leaves {
-			names = append(names, fmt.Sprintf("%s %s", kindOf(o), client.ObjectKeyFromObject(o)))
+		for _, o := range objects(of.list) {
+			if !needs(server, o) {
+				continue
+			}
+			leaves, err := r.leaves(ctx, o)
+			if err != nil {
+				return nil, err
+			}
+			if leaves {
+				names = append(names, fmt.Sprintf("%s %s", of.kind, client.ObjectKeyFromObject(o)))
+			}
 		}
 	}
 	if len(names) == 0 {
@@ -62,7 +56,8 @@ func (r *Reconciler) leaving(ctx context.Context, server *v1alpha1.TerdutServer)
 
 // needs tells whether an object has something on a server that its own
 // controller would have to clean up.
-func needs(server *v1alpha1.TerdutServer, o client.Object, record *v1alpha1.RemoteIdentity) bool {
+func needs(server *v1alpha1.TerdutServer, o client.Object) bool {
+	record := refs.RemoteOf(o).Remote
 	return record != nil && record.ServerUID == server.UID && record.OwnerUID == o.GetUID() &&
 		controllerutil.ContainsFinalizer(o, v1alpha1.Finalizer)
 }
@@ -74,15 +69,4 @@ func (r *Reconciler) leaves(ctx context.Context, o client.Object) (bool, error) 
 		return true, nil
 	}
 	return r.terminating(ctx, o.GetNamespace())
-}
-
-func kindOf(o client.Object) string {
-	switch o.(type) {
-	case *v1alpha1.TerdutEscalationRule:
-		return "TerdutEscalationRule"
-	case *v1alpha1.TerdutDeadmanSwitch:
-		return "TerdutDeadmanSwitch"
-	default:
-		return "TerdutAlertSource"
-	}
 }

@@ -8,6 +8,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1alpha1 "git.ryuvia.com/niklas/terdut-operator/api/terdut/v1alpha1"
+	"git.ryuvia.com/niklas/terdut-operator/controllers/terdut/refs"
 	"git.ryuvia.com/niklas/terdut-operator/test/refserver"
 	"git.ryuvia.com/niklas/terdut-operator/test/testenv/sample"
 	"git.ryuvia.com/niklas/terdut-operator/test/testenv/steps"
@@ -21,7 +22,7 @@ func (i *install) forge(ctx context.Context, forger, victim client.Object) {
 	Expect(env.Read(ctx, victim)).To(Succeed())
 	env.Create(ctx, forger)
 	write(ctx, forger, func(s *v1alpha1.RemoteStatus) {
-		s.Remote = remoteOf(victim).Remote.DeepCopy()
+		s.Remote = refs.RemoteOf(victim).Remote.DeepCopy()
 		s.Remote.OwnerUID = forger.GetUID()
 	})
 	forger.SetFinalizers([]string{v1alpha1.Finalizer})
@@ -71,7 +72,7 @@ var _ = Describe("an object that two have recorded", func() {
 		env.EventuallyGone(ctx, forger)
 		env.EventuallyReady(ctx, victim)
 		Expect(i.Peer.Calls("DELETE")).To(BeEmpty())
-		Expect(remoteOf(victim).Remote.OwnerUID).To(Equal(victim.GetUID()))
+		Expect(refs.RemoteOf(victim).Remote.OwnerUID).To(Equal(victim.GetUID()))
 		// Its end is told with what else changes, or within a minute.
 		i.give(ctx, v1alpha1.AdoptionLeave{Namespace: "somebody"})
 		env.EventuallyTold(ctx, i.Server, v1alpha1.ConditionDuplicateClaim, "")

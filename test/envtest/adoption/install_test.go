@@ -14,6 +14,7 @@ import (
 	v1alpha1 "git.ryuvia.com/niklas/terdut-operator/api/terdut/v1alpha1"
 	"git.ryuvia.com/niklas/terdut-operator/controllers"
 	"git.ryuvia.com/niklas/terdut-operator/controllers/terdut/connect"
+	"git.ryuvia.com/niklas/terdut-operator/controllers/terdut/refs"
 	"git.ryuvia.com/niklas/terdut-operator/test/refserver"
 	"git.ryuvia.com/niklas/terdut-operator/test/testenv/sample"
 	"git.ryuvia.com/niklas/terdut-operator/test/testenv/steps"
@@ -131,22 +132,7 @@ func write(ctx context.Context, o client.Object, f func(*v1alpha1.RemoteStatus))
 		if err := env.Read(ctx, o); err != nil {
 			return err
 		}
-		f(remoteOf(o))
+		f(refs.RemoteOf(o))
 		return env.Admin.Status().Update(ctx, o)
 	}).Should(Succeed())
-}
-
-func remoteOf(o client.Object) *v1alpha1.RemoteStatus {
-	switch o := o.(type) {
-	case *v1alpha1.TerdutTeam:
-		return &o.Status.RemoteStatus
-	case *v1alpha1.TerdutEscalationRule:
-		return &o.Status.RemoteStatus
-	case *v1alpha1.TerdutDeadmanSwitch:
-		return &o.Status.RemoteStatus
-	case *v1alpha1.TerdutAlertSource:
-		return &o.Status.RemoteStatus
-	default:
-		panic(fmt.Sprintf("%T does not live on a server", o))
-	}
 }

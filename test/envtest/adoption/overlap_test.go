@@ -7,6 +7,7 @@ import (
 	. "github.com/onsi/gomega"
 
 	v1alpha1 "git.ryuvia.com/niklas/terdut-operator/api/terdut/v1alpha1"
+	"git.ryuvia.com/niklas/terdut-operator/controllers/terdut/refs"
 	"git.ryuvia.com/niklas/terdut-operator/test/figures"
 	"git.ryuvia.com/niklas/terdut-operator/test/refserver"
 	"git.ryuvia.com/niklas/terdut-operator/test/testenv/sample"
@@ -72,8 +73,8 @@ func (i *install) hasOneEach(ctx SpecContext, made []*sample.Full) {
 	for _, a := range made {
 		for _, o := range a.Objects() {
 			Expect(env.Read(ctx, o)).To(Succeed())
-			Expect(remoteOf(o).PendingCreate).To(BeNil())
-			Expect(remoteOf(o).Retiring).To(BeEmpty())
+			Expect(refs.RemoteOf(o).PendingCreate).To(BeNil())
+			Expect(refs.RemoteOf(o).Retiring).To(BeEmpty())
 		}
 		team := a.Team.Status.TeamID
 		Expect(i.Peer.Teams()).To(ContainElement(And(HaveField("ID", team), HaveField("Name", a.Team.Spec.DisplayName))))

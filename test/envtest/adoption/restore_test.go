@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1alpha1 "git.ryuvia.com/niklas/terdut-operator/api/terdut/v1alpha1"
+	"git.ryuvia.com/niklas/terdut-operator/controllers/terdut/refs"
 	"git.ryuvia.com/niklas/terdut-operator/test/figures"
 	"git.ryuvia.com/niklas/terdut-operator/test/refserver"
 	"git.ryuvia.com/niklas/terdut-operator/test/refserver/model"
@@ -58,7 +59,7 @@ func (i *install) rebuild(ctx context.Context, a *sample.Full) {
 	GinkgoHelper()
 	for _, o := range a.Objects() {
 		Expect(env.Read(ctx, o)).To(Succeed())
-		status := remoteOf(o).DeepCopy()
+		status := refs.RemoteOf(o).DeepCopy()
 		o.SetFinalizers(nil)
 		Expect(env.Admin.Update(ctx, o)).To(Succeed())
 		env.Remove(ctx, o)
@@ -135,7 +136,7 @@ var _ = Describe("a restore", func() {
 		for n, o := range []client.Object{i.Team("Copy"), sample.Rule(a.Team, "copy"), deadman(a.Team, "copy"), sample.Source(a.Team, "copy")} {
 			o.SetFinalizers([]string{v1alpha1.Finalizer})
 			env.Create(ctx, o)
-			status := remoteOf(a.Objects()[n]).DeepCopy()
+			status := refs.RemoteOf(a.Objects()[n]).DeepCopy()
 			status.Retiring = []v1alpha1.RetiringObject{{ID: status.Remote.ID, CreatedAt: status.Remote.CreatedAt}}
 			status.PendingCreate = &v1alpha1.PendingCreate{Name: status.Remote.Name, ID: status.Remote.ID, OwnerUID: status.Remote.OwnerUID}
 			if status.PendingCreate.Name == "" {
@@ -165,7 +166,7 @@ var _ = Describe("a server that came back as another one", func() {
 		i.Peer.ResetRequests()
 		i.start()
 		for _, o := range a.Objects() {
-			Eventually(func() types.UID { Expect(env.Read(ctx, o)).To(Succeed()); return remoteOf(o).Remote.ServerUID }).Should(Equal(i.Server.UID), "%T", o)
+			Eventually(func() types.UID { Expect(env.Read(ctx, o)).To(Succeed()); return refs.RemoteOf(o).Remote.ServerUID }).Should(Equal(i.Server.UID), "%T", o)
 		}
 		env.EventuallyReady(ctx, a.Objects()...)
 		Expect(i.writes()).To(BeEmpty())
@@ -191,7 +192,7 @@ var _ = Describe("a server that came back as another one", func() {
 		Eventually(func() int64 { Expect(env.Read(ctx, a.Team)).To(Succeed()); return a.Team.Status.TeamID }).Should(BeNumerically(">", lost))
 		// Ready stays what it was while the same generation is made anew.
 		for _, o := range a.Objects() {
-			Eventually(func() int64 { Expect(env.Read(ctx, o)).To(Succeed()); return remoteOf(o).Remote.TeamID }).Should(Equal(a.Team.Status.TeamID), "%T", o)
+			Eventually(func() int64 { Expect(env.Read(ctx, o)).To(Succeed()); return refs.RemoteOf(o).Remote.TeamID }).Should(Equal(a.Team.Status.TeamID), "%T", o)
 		}
 		env.EventuallyReady(ctx, a.Objects()...)
 		Expect(i.Peer.Switches(a.Team.Status.TeamID)).To(ConsistOf(HaveField("Name", "watch")))
