@@ -86,8 +86,8 @@ campaign: ## Change every field of every kind in every way, and interrupt the op
 	go test -count=1 -p=1 -timeout=30m $(CAMPAIGN)
 
 .PHONY: fuzz
-fuzz: ## Fuzz each fuzz test for FUZZTIME (10s), one after the other.
-	@go run ./test/fuzz -time $(or $(FUZZTIME),10s)
+fuzz: ## Fuzz each fuzz test for FUZZTIME (10s), one after the other. KEEP=1 keeps what was found in testdata/fuzz.
+	@go run ./test/fuzz -time $(or $(FUZZTIME),10s) $(if $(KEEP),-keep)
 
 .PHONY: demo
 demo: ## From nothing to five Ready objects, and what happens to them. KEEP=1 leaves it running.

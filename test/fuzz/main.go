@@ -40,16 +40,17 @@ type target struct {
 
 func main() {
 	each := flag.Duration("time", 10*time.Second, "how long each test is fuzzed")
+	keep := flag.Bool("keep", false, "keep what was found worth remembering in testdata/fuzz")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	if err := run(ctx, *each); err != nil {
+	if err := run(ctx, *each, *keep); err != nil {
 		fmt.Fprintln(os.Stderr, "fuzz:", err)
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context, each time.Duration) error {
+func run(ctx context.Context, each time.Duration, keep bool) error {
 	root, err := figures.Root()
 	if err != nil {
 		return err
@@ -70,6 +71,13 @@ func run(ctx context.Context, each time.Duration) error {
 			continue
 		}
 		passed++
+		if keep {
+			kept, err := t.keep(root)
+			if err != nil {
+				return err
+			}
+			fmt.Printf("  kept %d new inputs\n", kept)
+		}
 		if err := figures.Value(suite, t.name, executions, "executions"); err != nil {
 			return err
 		}

@@ -1,0 +1,67 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+)
+
+// largest is up to how many bytes an input is kept: what is larger shows nothing
+// that a reader could see.
+const largest = 2 << 10
+
+// keep copies what the fuzzer found worth remembering from Go's cache, which is
+// one machine's, to the testdata beside the test, where every `go test` tries it.
+// It returns how many were new.
+func (t target) keep(root string) (int, error) {
+	cache, err := output(root, "go", "env", "GOCACHE")
+	if err != nil {
+		return 0, err
+	}
+	pkg, err := output(root, "go", "list", "./"+t.directory)
+	if err != nil {
+		return 0, err
+	}
+	from := filepath.Join(cache, "fuzz", filepath.FromSlash(pkg), t.name)
+	to := filepath.Join(root, t.directory, "testdata", "fuzz", t.name)
+	entries, err := os.ReadDir(from)
+	if errors.Is(err, fs.ErrNotExist) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, fmt.Errorf("read what was found: %w", err)
+	}
+	if err := os.MkdirAll(to, 0o755); err != nil {
+		return 0, fmt.Errorf("keep what was found: %w", err)
+	}
+	kept := 0
+	for _, entry := range entries {
+		content, err := os.ReadFile(filepath.Join(from, entry.Name()))
+		if err != nil {
+			return kept, fmt.Errorf("read what was found: %w", err)
+		}
+		path := filepath.Join(to, entry.Name())
+		if _, err := os.Stat(path); err == nil || len(content) > largest {
+			continue
+		}
+		if err := os.WriteFile(path, content, 0o644); err != nil {
+			return kept, fmt.Errorf("keep what was found: %w", err)
+		}
+		kept++
+	}
+	return kept, nil
+}
+
+func output(directory, name string, args ...string) (string, error) {
+	cmd := exec.Command(name, args...)
+	cmd.Dir = directory
+	out, err := cmd.Output()
+	if err != nil {
+		return "", fmt.Errorf("%s %s: %w", name, strings.Join(args, " "), err)
+	}
+	return strings.TrimSpace(string(out)), nil
+}
