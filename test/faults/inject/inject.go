@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // Mode is how a request ends badly.
@@ -108,18 +109,21 @@ var errFenced = errors.New("the process has ended")
 // errLost is what a caller sees of an answer that does not arrive.
 var errLost = errors.New("read: connection reset by peer")
 
-// Injector counts the effects of all incarnations and makes some end badly.
+// Injector counts the effects of all incarnations and makes some end badly. Its
+// lock keeps the books together; whoever has several goroutines sees to it that
+// effects come one after the other.
 type Injector struct {
-	// Armed is false while the effects are not the ones that are meant, such as
-	// those that prepare a scenario. They pass and are not counted.
-	Armed bool
-	// Faults are still to come.
-	Faults []Fault
 	// Twist does what the modes of Views ask for.
 	Twist func(Mode)
-	// Trace has the label of every effect, in order.
-	Trace []string
 
+	mu sync.Mutex
+	// armed is false while the effects are not the ones that are meant, such as
+	// those that prepare a scenario. They pass and are not counted.
+	armed bool
+	// faults are still to come.
+	faults []Fault
+	// trace has the label of every effect, in order.
+	trace  []string
 	counts map[string]int
 	held   []late
 }
@@ -127,6 +131,50 @@ type Injector struct {
 type late struct {
 	what    string
 	deliver func()
+}
+
+// Arm begins to count, and makes those effects end badly that faults name.
+func (j *Injector) Arm(faults ...Fault) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.armed, j.faults = true, slices.Clone(faults)
+}
+
+// Fired tells whether every fault has met its effect.
+func (j *Injector) Fired() bool {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return len(j.faults) == 0
+}
+
+// Effects are the labels of all effects, in order.
+func (j *Injector) Effects() []string {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return slices.Clone(j.trace)
+}
+
+// next counts an effect. counted is false while the injector is not armed, and
+// fault is nil for an effect that ends well.
+func (j *Injector) next(what string) (fault *Fault, counted bool) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if !j.armed {
+		return nil, false
+	}
+	if j.counts == nil {
+		j.counts = map[string]int{}
+	}
+	j.counts[what]++
+	label := fmt.Sprintf("%s #%d", what, j.counts[what])
+	j.trace = append(j.trace, label)
+	i := slices.IndexFunc(j.faults, func(f Fault) bool { return f.Label == label })
+	if i < 0 {
+		return nil, true
+	}
+	f := j.faults[i]
+	j.faults = slices.Delete(j.faults, i, i+1)
+	return &f, true
 }
 
 // Deliver carries out what is late. It tells whether there was anything.
@@ -145,24 +193,16 @@ func (j *Injector) effect(fence *Fence, what string, do func() error, again func
 	if fence.Down {
 		return errFenced
 	}
-	if !j.Armed {
+	fault, counted := j.next(what)
+	if !counted {
 		return do()
 	}
-	if j.counts == nil {
-		j.counts = map[string]int{}
-	}
-	j.counts[what]++
-	label := fmt.Sprintf("%s #%d", what, j.counts[what])
-	j.Trace = append(j.Trace, label)
-	i := slices.IndexFunc(j.Faults, func(f Fault) bool { return f.Label == label })
-	if i < 0 {
+	if fault == nil {
 		err := do()
 		j.retried(what)
 		return err
 	}
-	mode := j.Faults[i].Mode
-	j.Faults = slices.Delete(slices.Clone(j.Faults), i, i+1)
-	switch mode {
+	switch mode := fault.Mode; mode {
 	case Lagging, Frozen, Overlap:
 		j.Twist(mode)
 		return do()

@@ -19,7 +19,7 @@ import (
 // Kubernetes injects into the requests of one incarnation to the API server.
 // Reads pass while the fence is up.
 func (j *Injector) Kubernetes(fence *Fence) world.Around {
-	return func(call world.Call, do func() error) error {
+	return func(_ context.Context, call world.Call, do func() error) error {
 		if fence.Down {
 			return errFenced
 		}

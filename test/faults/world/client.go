@@ -23,13 +23,16 @@ type Call struct {
 	ID
 	// Subresource is "status" or empty.
 	Subresource string
+	// Found counts the items of a list that was read; nil for everything else.
+	Found func() int
 }
 
 // Writes tells whether the call can change something.
 func (c Call) Writes() bool { return c.Verb != "get" && c.Verb != "list" }
 
-// Around carries out a call, or does not. Its error is what the caller sees.
-type Around func(call Call, do func() error) error
+// Around carries out a call, or does not. Its error is what the caller sees, but
+// ErrEmpty.
+type Around func(ctx context.Context, call Call, do func() error) error
 
 // Client is the world as a client sees it.
 type Client struct {
@@ -44,7 +47,7 @@ var _ client.Client = (*Client)(nil)
 // to the world. around may be nil.
 func (w *World) Client(reader client.Reader, around Around) *Client {
 	if around == nil {
-		around = func(_ Call, do func() error) error { return do() }
+		around = func(_ context.Context, _ Call, do func() error) error { return do() }
 	}
 	return &Client{Reader: reader, world: w, around: around}
 }
@@ -66,9 +69,9 @@ func (c *Client) IsObjectNamespaced(obj runtime.Object) (bool, error) {
 }
 
 // Create implements client.Writer.
-func (c *Client) Create(_ context.Context, obj client.Object, opts ...client.CreateOption) error {
+func (c *Client) Create(ctx context.Context, obj client.Object, opts ...client.CreateOption) error {
 	options := (&client.CreateOptions{}).ApplyOptions(opts)
-	return c.send(obj, "create", "", options.FieldManager, func(r write) (*unstructured.Unstructured, error) {
+	return c.send(ctx, obj, "create", "", options.FieldManager, func(r write) (*unstructured.Unstructured, error) {
 		if c.world.now(r.id) != nil {
 			return nil, alreadyExists(r)
 		}
@@ -88,13 +91,13 @@ func (c *Client) Create(_ context.Context, obj client.Object, opts ...client.Cre
 }
 
 // Update implements client.Writer.
-func (c *Client) Update(_ context.Context, obj client.Object, opts ...client.UpdateOption) error {
+func (c *Client) Update(ctx context.Context, obj client.Object, opts ...client.UpdateOption) error {
 	options := (&client.UpdateOptions{}).ApplyOptions(opts)
-	return c.replace(obj, "", options.FieldManager)
+	return c.replace(ctx, obj, "", options.FieldManager)
 }
 
-func (c *Client) replace(obj client.Object, sub, manager string) error {
-	return c.send(obj, "update", sub, manager, func(r write) (*unstructured.Unstructured, error) {
+func (c *Client) replace(ctx context.Context, obj client.Object, sub, manager string) error {
+	return c.send(ctx, obj, "update", sub, manager, func(r write) (*unstructured.Unstructured, error) {
 		given, err := c.encode(obj)
 		if err != nil {
 			return nil, err
@@ -104,34 +107,34 @@ func (c *Client) replace(obj client.Object, sub, manager string) error {
 }
 
 // Patch implements client.Writer.
-func (c *Client) Patch(_ context.Context, obj client.Object, patch client.Patch, opts ...client.PatchOption) error {
+func (c *Client) Patch(ctx context.Context, obj client.Object, patch client.Patch, opts ...client.PatchOption) error {
 	options := (&client.PatchOptions{}).ApplyOptions(opts)
-	return c.patch(obj, patch, "", options.FieldManager)
+	return c.patch(ctx, obj, patch, "", options.FieldManager)
 }
 
-func (c *Client) patch(obj client.Object, patch client.Patch, sub, manager string) error {
+func (c *Client) patch(ctx context.Context, obj client.Object, patch client.Patch, sub, manager string) error {
 	data, err := patch.Data(obj)
 	if err != nil {
 		return err
 	}
-	return c.send(obj, "patch", sub, manager, func(r write) (*unstructured.Unstructured, error) {
+	return c.send(ctx, obj, "patch", sub, manager, func(r write) (*unstructured.Unstructured, error) {
 		return c.world.patch(r, patch.Type(), data)
 	})
 }
 
 // send carries out a write and leaves the answer in obj.
-func (c *Client) send(obj client.Object, verb, sub, manager string, do func(write) (*unstructured.Unstructured, error)) error {
+func (c *Client) send(ctx context.Context, obj client.Object, verb, sub, manager string, do func(write) (*unstructured.Unstructured, error)) error {
 	gvk, err := c.GroupVersionKindFor(obj)
 	if err != nil {
 		return err
 	}
-	return c.exchange(gvk, client.ObjectKeyFromObject(obj), verb, sub, manager, false, do, func(answer *unstructured.Unstructured) error {
+	return c.exchange(ctx, gvk, client.ObjectKeyFromObject(obj), verb, sub, manager, false, do, func(answer *unstructured.Unstructured) error {
 		return c.world.decode(answer, obj)
 	})
 }
 
 // exchange is the one way of a write into the world.
-func (c *Client) exchange(gvk schema.GroupVersionKind, key types.NamespacedName, verb, sub, manager string, force bool,
+func (c *Client) exchange(ctx context.Context, gvk schema.GroupVersionKind, key types.NamespacedName, verb, sub, manager string, force bool,
 	do func(write) (*unstructured.Unstructured, error), answered func(*unstructured.Unstructured) error,
 ) error {
 	k, err := c.world.kindOf(gvk)
@@ -143,7 +146,7 @@ func (c *Client) exchange(gvk schema.GroupVersionKind, key types.NamespacedName,
 		r.manager = "test"
 	}
 	var answer *unstructured.Unstructured
-	err = c.around(Call{Verb: verb, ID: r.id, Subresource: sub}, func() (err error) {
+	err = c.around(ctx, Call{Verb: verb, ID: r.id, Subresource: sub}, func() (err error) {
 		c.world.mu.Lock()
 		defer c.world.mu.Unlock()
 		answer, err = do(r)
@@ -156,12 +159,12 @@ func (c *Client) exchange(gvk schema.GroupVersionKind, key types.NamespacedName,
 }
 
 // Apply implements client.Writer.
-func (c *Client) Apply(_ context.Context, config runtime.ApplyConfiguration, opts ...client.ApplyOption) error {
+func (c *Client) Apply(ctx context.Context, config runtime.ApplyConfiguration, opts ...client.ApplyOption) error {
 	options := (&client.ApplyOptions{}).ApplyOptions(opts)
-	return c.apply(config, "", options.FieldManager, options.Force != nil && *options.Force)
+	return c.apply(ctx, config, "", options.FieldManager, options.Force != nil && *options.Force)
 }
 
-func (c *Client) apply(config runtime.ApplyConfiguration, sub, manager string, force bool) error {
+func (c *Client) apply(ctx context.Context, config runtime.ApplyConfiguration, sub, manager string, force bool) error {
 	raw, err := json.Marshal(config)
 	if err != nil {
 		return fmt.Errorf("encode an apply configuration: %w", err)
@@ -171,7 +174,7 @@ func (c *Client) apply(config runtime.ApplyConfiguration, sub, manager string, f
 		return fmt.Errorf("decode an apply configuration: %w", err)
 	}
 	key := types.NamespacedName{Namespace: intent.GetNamespace(), Name: intent.GetName()}
-	return c.exchange(intent.GroupVersionKind(), key, "apply", sub, manager, force,
+	return c.exchange(ctx, intent.GroupVersionKind(), key, "apply", sub, manager, force,
 		func(r write) (*unstructured.Unstructured, error) { return c.world.apply(r, intent) },
 		func(answer *unstructured.Unstructured) error {
 			raw, err := json.Marshal(answer)
@@ -183,9 +186,9 @@ func (c *Client) apply(config runtime.ApplyConfiguration, sub, manager string, f
 }
 
 // Delete implements client.Writer.
-func (c *Client) Delete(_ context.Context, obj client.Object, opts ...client.DeleteOption) error {
+func (c *Client) Delete(ctx context.Context, obj client.Object, opts ...client.DeleteOption) error {
 	options := (&client.DeleteOptions{}).ApplyOptions(opts)
-	return c.send(obj, "delete", "", "", func(r write) (*unstructured.Unstructured, error) {
+	return c.send(ctx, obj, "delete", "", "", func(r write) (*unstructured.Unstructured, error) {
 		return nil, c.world.remove(r, *options)
 	})
 }
@@ -219,22 +222,22 @@ func (s *statusClient) Create(context.Context, client.Object, client.Object, ...
 }
 
 // Update implements client.SubResourceWriter.
-func (s *statusClient) Update(_ context.Context, obj client.Object, _ ...client.SubResourceUpdateOption) error {
-	return s.client.replace(obj, s.name, "")
+func (s *statusClient) Update(ctx context.Context, obj client.Object, _ ...client.SubResourceUpdateOption) error {
+	return s.client.replace(ctx, obj, s.name, "")
 }
 
 // Patch implements client.SubResourceWriter.
-func (s *statusClient) Patch(_ context.Context, obj client.Object, patch client.Patch, opts ...client.SubResourcePatchOption) error {
+func (s *statusClient) Patch(ctx context.Context, obj client.Object, patch client.Patch, opts ...client.SubResourcePatchOption) error {
 	options := &client.SubResourcePatchOptions{}
 	options.ApplyOptions(opts)
-	return s.client.patch(obj, patch, s.name, options.FieldManager)
+	return s.client.patch(ctx, obj, patch, s.name, options.FieldManager)
 }
 
 // Apply implements client.SubResourceWriter.
-func (s *statusClient) Apply(_ context.Context, config runtime.ApplyConfiguration, opts ...client.SubResourceApplyOption) error {
+func (s *statusClient) Apply(ctx context.Context, config runtime.ApplyConfiguration, opts ...client.SubResourceApplyOption) error {
 	options := &client.SubResourceApplyOptions{}
 	options.ApplyOpts(opts)
-	return s.client.apply(config, s.name, options.FieldManager, options.Force != nil && *options.Force)
+	return s.client.apply(ctx, config, s.name, options.FieldManager, options.Force != nil && *options.Force)
 }
 
 // encode is an object as it travels.

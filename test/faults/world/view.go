@@ -24,6 +24,13 @@ type View struct {
 	world *World
 	// At tells the revision up to which a kind is seen; nil means the present.
 	At func(kind string) int64
+	// Hides tells whether a version is never seen; nil means that none is.
+	Hides func(id ID, revision int64) bool
+	// Turn changes the order in which a list is given; nil leaves it.
+	Turn func(items []*unstructured.Unstructured)
+	// Wrong is told of each object that is shown otherwise than it is; nil for
+	// nobody.
+	Wrong func(ID)
 	// Filter tells whether an object is seen at all; nil means that all are.
 	Filter func(*unstructured.Unstructured) bool
 	// Around is asked about every read; nil lets all pass.
@@ -49,7 +56,7 @@ func (w *World) IndexField(_ context.Context, obj client.Object, field string, e
 }
 
 // Get implements client.Reader.
-func (v *View) Get(_ context.Context, key client.ObjectKey, obj client.Object, _ ...client.GetOption) error {
+func (v *View) Get(ctx context.Context, key client.ObjectKey, obj client.Object, _ ...client.GetOption) error {
 	gvk, err := apiutil.GVKForObject(obj, v.world.scheme)
 	if err != nil {
 		return err
@@ -62,12 +69,9 @@ func (v *View) Get(_ context.Context, key client.ObjectKey, obj client.Object, _
 		key.Namespace = ""
 	}
 	id := ID{Kind: gvk.Kind, NamespacedName: key}
-	return v.read(Call{Verb: "get", ID: id}, func() error {
-		at := v.revision(gvk.Kind)
-		v.world.mu.Lock()
-		found := v.world.past(id, at)
-		v.world.mu.Unlock()
-		if found == nil || v.Filter != nil && !v.Filter(found) {
+	return v.read(ctx, Call{Verb: "get", ID: id}, func() error {
+		found := v.object(id)
+		if found == nil {
 			return k.notFound(key.Name)
 		}
 		return v.world.decode(v.shaped(found), obj)
@@ -76,7 +80,7 @@ func (v *View) Get(_ context.Context, key client.ObjectKey, obj client.Object, _
 
 // List implements client.Reader. It knows namespaces, labels, and one field of
 // an index.
-func (v *View) List(_ context.Context, list client.ObjectList, opts ...client.ListOption) error {
+func (v *View) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
 	gvk, err := apiutil.GVKForObject(list, v.world.scheme)
 	if err != nil {
 		return err
@@ -88,20 +92,24 @@ func (v *View) List(_ context.Context, list client.ObjectList, opts ...client.Li
 	options := (&client.ListOptions{}).ApplyOptions(opts)
 	id := ID{Kind: gvk.Kind}
 	id.Namespace = options.Namespace
-	return v.read(Call{Verb: "list", ID: id}, func() error { return v.list(gvk, list, options) })
+	call := Call{Verb: "list", ID: id, Found: func() int { return meta.LenList(list) }}
+	err = v.read(ctx, call, func() error { return v.list(gvk, list, options) })
+	if errors.Is(err, ErrEmpty) {
+		return meta.SetList(list, nil)
+	}
+	return err
 }
 
 func (v *View) list(gvk schema.GroupVersionKind, list client.ObjectList, options *client.ListOptions) error {
-	at := v.revision(gvk.Kind)
-	v.world.mu.Lock()
-	all := v.world.at(gvk.Kind, at)
-	v.world.mu.Unlock()
+	all := v.objects(gvk.Kind)
+	if v.Turn != nil {
+		v.Turn(all)
+	}
 	var found []runtime.Object
 	for _, object := range all {
 		switch {
 		case options.Namespace != "" && object.GetNamespace() != options.Namespace,
-			options.LabelSelector != nil && !options.LabelSelector.Matches(labels.Set(object.GetLabels())),
-			v.Filter != nil && !v.Filter(object):
+			options.LabelSelector != nil && !options.LabelSelector.Matches(labels.Set(object.GetLabels())):
 			continue
 		}
 		one, err := v.item(gvk, list)
@@ -164,6 +172,37 @@ func (v *View) revision(kind string) int64 {
 	return v.At(kind)
 }
 
+// object is an object as it is seen, or nil.
+func (v *View) object(id ID) *unstructured.Unstructured {
+	at := v.revision(id.Kind)
+	v.world.mu.Lock()
+	seen, is := v.world.past(id, at, v.Hides), v.world.now(id)
+	v.world.mu.Unlock()
+	if v.Wrong != nil && seen != is && (v.passes(seen) || v.passes(is)) {
+		v.Wrong(id)
+	}
+	if !v.passes(seen) {
+		return nil
+	}
+	return seen
+}
+
+// passes tells whether an object is there and gets through the filter.
+func (v *View) passes(o *unstructured.Unstructured) bool { return o != nil && (v.Filter == nil || v.Filter(o)) }
+
+// objects are all objects of a kind as they are seen.
+func (v *View) objects(kind string) (out []*unstructured.Unstructured) {
+	v.world.mu.Lock()
+	ids := v.world.ids(kind)
+	v.world.mu.Unlock()
+	for _, id := range ids {
+		if o := v.object(id); o != nil {
+			out = append(out, o)
+		}
+	}
+	return out
+}
+
 func (v *View) shaped(object *unstructured.Unstructured) *unstructured.Unstructured {
 	if v.Shape == nil {
 		return object
@@ -173,16 +212,20 @@ func (v *View) shaped(object *unstructured.Unstructured) *unstructured.Unstructu
 	return out
 }
 
-func (v *View) read(call Call, do func() error) error {
+func (v *View) read(ctx context.Context, call Call, do func() error) error {
 	if v.Around == nil {
 		return do()
 	}
-	return v.Around(call, do)
+	return v.Around(ctx, call, do)
 }
 
 func alreadyExists(r write) error {
 	return apierrors.NewAlreadyExists(r.kind.groupResource(), r.id.Name)
 }
+
+// ErrEmpty of whoever is around a view is no error for who reads: the list that
+// it gets is empty.
+var ErrEmpty = errors.New("the list is empty")
 
 // ErrUnreachable is what a request meets that does not arrive.
 var ErrUnreachable = errors.New("dial tcp: connection refused")

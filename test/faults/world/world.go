@@ -103,27 +103,36 @@ func (w *World) Object(id ID) *unstructured.Unstructured {
 // at are the objects of a kind as they were at a revision.
 func (w *World) at(kind string, revision int64) []*unstructured.Unstructured {
 	var out []*unstructured.Unstructured
-	for id := range w.history {
-		if id.Kind == kind {
-			if o := w.past(id, revision); o != nil {
-				out = append(out, o)
-			}
+	for _, id := range w.ids(kind) {
+		if o := w.past(id, revision, nil); o != nil {
+			out = append(out, o)
 		}
 	}
-	slices.SortFunc(out, func(a, b *unstructured.Unstructured) int {
-		return cmp.Or(cmp.Compare(a.GetNamespace(), b.GetNamespace()), cmp.Compare(a.GetName(), b.GetName()))
+	return out
+}
+
+// ids are all names that a kind ever had an object of, by namespace and name.
+func (w *World) ids(kind string) (out []ID) {
+	for id := range w.history {
+		if id.Kind == kind {
+			out = append(out, id)
+		}
+	}
+	slices.SortFunc(out, func(a, b ID) int {
+		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 	})
 	return out
 }
 
 // now is an object as it is, or nil.
-func (w *World) now(id ID) *unstructured.Unstructured { return w.past(id, w.revision) }
+func (w *World) now(id ID) *unstructured.Unstructured { return w.past(id, w.revision, nil) }
 
-// past is an object as it was at a revision, or nil.
-func (w *World) past(id ID, revision int64) *unstructured.Unstructured {
+// past is an object as it was at a revision, or nil. hides, which may be nil,
+// tells which versions do not count.
+func (w *World) past(id ID, revision int64, hides func(ID, int64) bool) *unstructured.Unstructured {
 	all := w.history[id]
 	for i := len(all) - 1; i >= 0; i-- {
-		if all[i].revision <= revision {
+		if all[i].revision <= revision && (hides == nil || !hides(id, all[i].revision)) {
 			return all[i].object
 		}
 	}

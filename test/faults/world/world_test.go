@@ -1,6 +1,7 @@
 package world_test
 
 import (
+	"context"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -50,7 +51,7 @@ func TestCallsAreSeen(t *testing.T) {
 		t.Fatal(err)
 	}
 	var calls []string
-	c := w.Client(w.Live(), func(call world.Call, _ func() error) error {
+	c := w.Client(w.Live(), func(_ context.Context, call world.Call, _ func() error) error {
 		calls = append(calls, call.Verb+" "+call.ID.String())
 		return world.ErrUnreachable
 	})
