@@ -12,10 +12,10 @@ import (
 
 // actors does one step of what others do beside the operator: pods become
 // ready, garbage is collected, namespaces end. It tells whether anything changed.
-func (r *Run) actors() (bool, error) {
-	before := r.World.Revision()
+func (l *loop) actors() (bool, error) {
+	before := l.world.Revision()
 	list := &appsv1.DeploymentList{}
-	if err := r.User.List(context.Background(), list); err != nil {
+	if err := l.User.List(context.Background(), list); err != nil {
 		return false, fmt.Errorf("list Deployments: %w", err)
 	}
 	for i := range list.Items {
@@ -27,12 +27,12 @@ func (r *Run) actors() (bool, error) {
 		d.Status = appsv1.DeploymentStatus{
 			ObservedGeneration: d.Generation, Replicas: pods, UpdatedReplicas: pods, ReadyReplicas: pods, AvailableReplicas: pods,
 		}
-		if err := client.IgnoreNotFound(r.User.Status().Update(context.Background(), d)); err != nil {
+		if err := client.IgnoreNotFound(l.User.Status().Update(context.Background(), d)); err != nil {
 			return false, fmt.Errorf("write the status of Deployment %s: %w", d.Name, err)
 		}
 	}
-	r.World.Step()
-	return r.World.Revision() != before, nil
+	l.world.Step()
+	return l.world.Revision() != before, nil
 }
 
 // recorder keeps Events as lines.
@@ -44,7 +44,7 @@ func (e recorder) Eventf(about, _ runtime.Object, kind, reason, _, note string, 
 	if o, ok := about.(client.Object); ok {
 		name = client.ObjectKeyFromObject(o).String()
 	}
-	e.run.events = append(e.run.events, fmt.Sprintf("%T %s: %s %s: %s", about, name, kind, reason, fmt.Sprintf(note, args...)))
+	e.run.Noted(fmt.Sprintf("%T %s: %s %s: %s", about, name, kind, reason, fmt.Sprintf(note, args...)))
 }
 
 // AnnotatedEventf implements events.AnnotatedEventRecorder.

@@ -112,7 +112,7 @@ func TestEveryOracleBites(t *testing.T) {
 			} else {
 				t.Errorf("%s: oracle %sdoes not complain, but: %v", m.name, m.oracle, v.Wrong)
 			}
-			if err := r.stop(); err != nil {
+			if err := r.Stop(); err != nil {
 				t.Error(err)
 			}
 		})

@@ -11,7 +11,7 @@ import (
 // play plays a scenario with faults. It must be called in a bubble of
 // testing/synctest.
 func (s Scenario) play(faults ...inject.Fault) (r *Run, err error) {
-	r, err = newRun()
+	r, err = InBubble()
 	if err != nil {
 		return nil, err
 	}
@@ -20,7 +20,7 @@ func (s Scenario) play(faults ...inject.Fault) (r *Run, err error) {
 			err = fmt.Errorf("6 clean: panic: %v", reason)
 		}
 		if err != nil {
-			_ = r.stop() // what went wrong before counts
+			_ = r.Stop() // what went wrong before counts
 		}
 	}()
 	for _, step := range s.Before {
@@ -31,8 +31,8 @@ func (s Scenario) play(faults ...inject.Fault) (r *Run, err error) {
 			return r, fmt.Errorf("prepare: %w", err)
 		}
 	}
-	r.Injector.Armed, r.Injector.Faults = true, faults
-	r.watch.created, r.watch.deleted = map[string]int{}, map[string]int{}
+	r.Injector.Arm(faults...)
+	r.watch.forget()
 	for i, step := range s.Steps {
 		if err = step(r); err == nil {
 			err = r.Settle()
@@ -50,14 +50,13 @@ func (s Scenario) refer() (*reference, Verdict, error) {
 	if err != nil {
 		return nil, Verdict{}, err
 	}
-	ref := &reference{
-		state: r.state(), created: r.watch.created, deleted: r.watch.deleted, effects: r.Injector.Trace, foreign: r.strays(),
-	}
+	ref := &reference{state: r.state(), effects: r.Injector.Effects(), foreign: r.strays()}
+	ref.created, ref.deleted, _ = r.watch.told()
 	if !s.Orphans {
 		ref.foreign = nil
 	}
 	verdict := r.oracles(ref, 0)
-	return ref, verdict, r.stop()
+	return ref, verdict, r.Stop()
 }
 
 // try plays a scenario with faults and judges it.
@@ -72,11 +71,10 @@ func (s Scenario) tell(ref *reference, faults ...inject.Fault) (Verdict, string)
 	if err != nil {
 		return Verdict{Wrong: []string{err.Error()}, Fired: true}, ""
 	}
-	story := fmt.Sprintf("effects:\n%s\nevents:\n%s\nerrors:\n%s",
-		strings.Join(r.Injector.Trace, "\n"), strings.Join(r.events, "\n"), strings.Join(r.errs, "\n"))
+	story := r.story()
 	v := r.oracles(ref, allowed(faults))
 	s.forgive(r, &v, faults)
-	if err := r.stop(); err != nil {
+	if err := r.Stop(); err != nil {
 		v.Wrong = append(v.Wrong, err.Error())
 	}
 	return v, story

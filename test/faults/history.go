@@ -1,8 +1,11 @@
 package faults
 
 import (
+	"maps"
 	"net/http"
 	"regexp"
+	"slices"
+	"sync"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -23,8 +26,10 @@ var keyIn = regexp.MustCompile(`[0-9a-f]{64}`)
 // history is what has happened in a run, and what must never have happened.
 type history struct {
 	run *Run
-	// mutations counts the requests that have changed something on terdut-servers.
-	mutations int64
+
+	mu sync.Mutex
+	// writes counts the changes on both planes.
+	writes int64
 	// created and deleted count, by object and by route.
 	created, deleted map[string]int
 	// secrets are all values that ever stood in a Secret, and where.
@@ -37,8 +42,39 @@ func newHistory(r *Run) *history {
 	return &history{run: r, created: map[string]int{}, deleted: map[string]int{}, secrets: map[string]string{}}
 }
 
-// change is told of every change in the world.
+// count is how many changes there were on both planes.
+func (h *history) count() int64 {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.writes
+}
+
+// told is what was created and deleted, and what must never happen and did.
+func (h *history) told() (created, deleted map[string]int, broken []string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return maps.Clone(h.created), maps.Clone(h.deleted), slices.Clone(h.broken)
+}
+
+// values are all values that ever stood in a Secret, and where.
+func (h *history) values() map[string]string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return maps.Clone(h.secrets)
+}
+
+// forget forgets what was created and deleted so far.
+func (h *history) forget() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.created, h.deleted = map[string]int{}, map[string]int{}
+}
+
+// change is told of every change on the API server.
 func (h *history) change(c world.Change) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.writes++
 	switch {
 	case c.Before == nil:
 		h.created[c.ID.String()]++
@@ -60,12 +96,17 @@ func (h *history) call(req *http.Request, server *refserver.Server) (*http.Respo
 	if req.Method == http.MethodGet {
 		return server.Transport().RoundTrip(req)
 	}
-	before := h.liveKeys()
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	var before held
+	if req.Method == http.MethodDelete {
+		before = h.liveKeys()
+	}
 	answer, err := server.Transport().RoundTrip(req)
 	// What the server refuses changes nothing, such as the bootstrap that is asked
 	// for once per resync while its key is lost.
 	if err == nil && answer.StatusCode < 300 {
-		h.mutations++
+		h.writes++
 		switch route := inject.Template(req.URL.Path); req.Method {
 		case http.MethodPost:
 			h.created["POST "+route]++

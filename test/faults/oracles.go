@@ -8,7 +8,6 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
@@ -52,10 +51,11 @@ func (r *Run) oracles(ref *reference, faults int) (v Verdict) {
 			add("2 strays: %s", line)
 		}
 	}
-	for _, line := range slices.Concat(surplus("created", ref.created, r.watch.created, faults), surplus("deleted", ref.deleted, r.watch.deleted, faults)) {
+	created, deleted, broken := r.watch.told()
+	for _, line := range slices.Concat(surplus("created", ref.created, created, faults), surplus("deleted", ref.deleted, deleted, faults)) {
 		add("3 writes: %s", line)
 	}
-	for _, line := range r.watch.broken {
+	for _, line := range broken {
 		add("4 always: %s", line)
 	}
 	if err := r.stays(); err != nil {
@@ -64,7 +64,7 @@ func (r *Run) oracles(ref *reference, faults int) (v Verdict) {
 	for _, line := range r.leaks() {
 		add("6 clean: %s", line)
 	}
-	v.Fired = len(r.Injector.Faults) == 0
+	v.Fired = r.Injector.Fired()
 	return v
 }
 
@@ -151,16 +151,12 @@ func (r *Run) strays() (out []string) { //nolint:gocyclo // one census: who is r
 
 // stays: a settled world is not written to.
 func (r *Run) stays() error {
-	before := r.writes()
-	trace := len(r.Injector.Trace)
-	for end := time.Now().Add(10 * (resync + resync/10)); time.Now().Before(end); {
-		if _, err := r.round(); err != nil {
-			return err
-		}
-		r.rest(true)
+	before, trace := r.writes(), len(r.Injector.Effects())
+	if err := r.Resync(10); err != nil {
+		return err
 	}
 	if n := r.writes() - before; n != 0 {
-		return fmt.Errorf("%d writes in ten resyncs: %s", n, strings.Join(r.Injector.Trace[trace:], ", "))
+		return fmt.Errorf("%d writes in ten resyncs: %s", n, strings.Join(r.Injector.Effects()[trace:], ", "))
 	}
 	return nil
 }
@@ -180,10 +176,12 @@ func (r *Run) leaks() (out []string) {
 		}
 		text.Write(raw)
 	}
+	r.mu.Lock()
 	places := map[string]string{
 		"an object": text.String(), "the log": r.log.String(), "an Event": strings.Join(r.events, "\n"),
 	}
-	for value, where := range r.watch.secrets {
+	r.mu.Unlock()
+	for value, where := range r.watch.values() {
 		for _, spelt := range []string{value, base64.StdEncoding.EncodeToString([]byte(value)), url.QueryEscape(value)} {
 			for _, place := range slices.Sorted(maps.Keys(places)) {
 				if strings.Contains(places[place], spelt) {

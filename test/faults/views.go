@@ -11,32 +11,32 @@ const (
 )
 
 // twist makes what the operator sees, or who else acts, wrong.
-func (r *Run) twist(m inject.Mode) {
+func (l *loop) twist(m inject.Mode) {
 	switch m {
 	case inject.Lagging, inject.OldCache:
-		r.lag = behind
+		l.lag = behind
 	case inject.Frozen:
-		r.thaw = frozenFor
+		l.thaw = frozenFor
 		for _, kind := range kinds {
-			r.frozen[kind] = r.World.Revision()
+			l.frozen[kind] = l.world.Revision()
 		}
 	case inject.Overlap:
-		r.twisted = r.overlap()
+		l.twisted = l.overlap()
 	}
 }
 
 // overlap has another incarnation look at everything twice while the one that
 // acts waits in the middle of a pass.
-func (r *Run) overlap() error {
-	if err := r.start(); err != nil {
+func (l *loop) overlap() error {
+	if err := l.start(); err != nil {
 		return err
 	}
 	for range 2 {
-		if _, err := r.round(); err != nil {
+		if _, err := l.round(); err != nil {
 			return err
 		}
 	}
-	for _, t := range r.queue {
+	for _, t := range l.queue {
 		t.seen = -1
 	}
 	return nil
@@ -44,19 +44,19 @@ func (r *Run) overlap() error {
 
 // catchUp lets the cache see one write more, or ends a freeze, and tells whether
 // it was behind.
-func (r *Run) catchUp() bool {
+func (l *loop) catchUp() bool {
 	switch {
-	case r.lag > 0:
-		r.lag--
-	case r.thaw > 1:
-		r.thaw--
-	case r.thaw == 1:
-		r.thaw = 0
-		clear(r.frozen)
+	case l.lag > 0:
+		l.lag--
+	case l.thaw > 1:
+		l.thaw--
+	case l.thaw == 1:
+		l.thaw = 0
+		clear(l.frozen)
 	default:
 		return false
 	}
-	for _, t := range r.queue {
+	for _, t := range l.queue {
 		t.seen = -1
 	}
 	return true
