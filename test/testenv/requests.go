@@ -14,6 +14,7 @@ import (
 type Requests struct {
 	mu        sync.Mutex
 	writes    []string
+	inside    map[string]int
 	events    int
 	leases    int
 	forbidden []string
@@ -29,6 +30,18 @@ func (r *Requests) Writes() []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return slices.Clone(r.writes)
+}
+
+// WritesIn counts the writes inside these namespaces since the start. Reset does
+// not forget them.
+func (r *Requests) WritesIn(namespaces ...string) int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	count := 0
+	for _, namespace := range namespaces {
+		count += r.inside[namespace]
+	}
+	return count
 }
 
 // Events counts the writes of Events since the last Reset.
@@ -74,9 +87,23 @@ func (r *Requests) wrap(next http.RoundTripper) http.RoundTripper {
 			r.leases++
 		default:
 			r.writes = append(r.writes, what)
+			r.count(req.URL.Path)
 		}
 		return resp, err
 	})
+}
+
+// count counts a write by its namespace; the caller holds the lock.
+func (r *Requests) count(path string) {
+	_, below, is := strings.Cut(path, "/namespaces/")
+	if !is {
+		return
+	}
+	if r.inside == nil {
+		r.inside = map[string]int{}
+	}
+	namespace, _, _ := strings.Cut(below, "/")
+	r.inside[namespace]++
 }
 
 // byRole tells a 403 of the authorizer from one of admission, such as that of a
