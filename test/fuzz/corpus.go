@@ -10,9 +10,13 @@ import (
 	"strings"
 )
 
-// largest is up to how many bytes an input is kept: what is larger shows nothing
-// that a reader could see.
-const largest = 2 << 10
+const (
+	// largest is up to how many bytes an input is kept: what is larger shows
+	// nothing that a reader could see.
+	largest = 2 << 10
+	// most is how many inputs a test keeps: each costs every later `go test`.
+	most = 40
+)
 
 // keep copies what the fuzzer found worth remembering from Go's cache, which is
 // one machine's, to the testdata beside the test, where every `go test` tries it.
@@ -38,8 +42,15 @@ func (t target) keep(root string) (int, error) {
 	if err := os.MkdirAll(to, 0o755); err != nil {
 		return 0, fmt.Errorf("keep what was found: %w", err)
 	}
+	had, err := os.ReadDir(to)
+	if err != nil {
+		return 0, fmt.Errorf("look at what is kept: %w", err)
+	}
 	kept := 0
 	for _, entry := range entries {
+		if len(had)+kept >= most {
+			break
+		}
 		content, err := os.ReadFile(filepath.Join(from, entry.Name()))
 		if err != nil {
 			return kept, fmt.Errorf("read what was found: %w", err)
