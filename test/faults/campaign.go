@@ -8,10 +8,10 @@ import (
 	"git.ryuvia.com/niklas/terdut-operator/test/faults/inject"
 )
 
-// play plays a scenario with faults. It must be called in a bubble of
+// play plays a scenario with faults. In memory it must be called in a bubble of
 // testing/synctest.
 func (s Scenario) play(faults ...inject.Fault) (r *Run, err error) {
-	r, err = InBubble()
+	r, err = s.begin()
 	if err != nil {
 		return nil, err
 	}

@@ -36,25 +36,25 @@ func TestCampaign(t *testing.T) {
 	if err := figures.Start(suite); err != nil {
 		t.Fatal(err)
 	}
-	counts, begin, effects := newTable(), time.Now(), 0
+	counts, begin, effects := NewTable(), time.Now(), 0
 	for _, s := range Scenarios() {
 		if only := os.Getenv("SCENARIO"); only == "" || only == s.Name {
 			t.Run(s.Name, func(t *testing.T) { effects += campaign(t, s, counts) })
 		}
 	}
-	if err := counts.print(os.Stdout); err != nil {
+	if err := counts.Print(os.Stdout); err != nil {
 		t.Fatal(err)
 	}
-	for reason, n := range counts.allowed {
+	for reason, n := range counts.Allowed {
 		t.Logf("declared allowance %s: %d runs", reason, n)
 	}
-	all, both := counts.sum(""), counts.sum("pairs")
+	all, both := counts.Sum(""), counts.Sum("pairs")
 	publish(t, figures.Value(suite, "effects", effects, ""))
-	publish(t, figures.Count(suite, "crash-points", all.survived-both.survived, all.total-both.total))
-	if both.total > 0 {
-		publish(t, figures.Count(suite, "crash-pairs", both.survived, both.total))
+	publish(t, figures.Count(suite, "crash-points", all.Survived-both.Survived, all.Total-both.Total))
+	if both.Total > 0 {
+		publish(t, figures.Count(suite, "crash-pairs", both.Survived, both.Total))
 	}
-	for reason, n := range counts.allowed {
+	for reason, n := range counts.Allowed {
 		publish(t, figures.Value(suite, "allowance-"+reason, n, ""))
 	}
 	publish(t, figures.Value(suite, "campaign", int(time.Since(begin).Seconds()), "s"))
@@ -68,14 +68,14 @@ func publish(t *testing.T, err error) {
 }
 
 // campaign runs one scenario with every fault, and tells how many effects it has.
-func campaign(t *testing.T, s Scenario, counts *table) int {
+func campaign(t *testing.T, s Scenario, counts *Table) int {
 	ref := referenceOf(t, s)
 	shown := 0
 	try := func(column string, faults []inject.Fault) {
 		v := inBubble(t, s, ref, faults)
-		counts.count(s.Name, column, len(v.Wrong) == 0)
+		counts.Count(s.Name, column, len(v.Wrong) == 0)
 		for _, reason := range v.Allowed {
-			counts.allowed[reason]++
+			counts.Allowed[reason]++
 		}
 		if len(v.Wrong) == 0 {
 			return
@@ -86,8 +86,8 @@ func campaign(t *testing.T, s Scenario, counts *table) int {
 			t.Fail()
 		}
 	}
-	all := singles(ref.effects, modes(t))
-	chosen := sampled(all, limit(t, "SINGLES", sample))
+	all := Singles(ref.effects, modes(t))
+	chosen := Sampled(all, limit(t, "SINGLES", sample))
 	for _, faults := range chosen {
 		try(faults[0].Mode.String(), faults)
 	}
@@ -96,7 +96,7 @@ func campaign(t *testing.T, s Scenario, counts *table) int {
 	}
 	if full := os.Getenv("FULL") != ""; full || os.Getenv("PAIRS") != "" {
 		all = pairs(ref.effects, full)
-		chosen = sampled(all, limit(t, "PAIRS", 0))
+		chosen = Sampled(all, limit(t, "PAIRS", 0))
 		for _, faults := range chosen {
 			try("pairs", faults)
 		}

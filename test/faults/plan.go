@@ -11,8 +11,8 @@ import (
 	"git.ryuvia.com/niklas/terdut-operator/test/faults/inject"
 )
 
-// singles are all faults of one effect.
-func singles(effects []string, modes []inject.Mode) [][]inject.Fault {
+// Singles are all faults of one effect.
+func Singles(effects []string, modes []inject.Mode) [][]inject.Fault {
 	var out [][]inject.Fault
 	for _, label := range effects {
 		for _, mode := range modes {
@@ -50,9 +50,9 @@ func pairs(effects []string, full bool) [][]inject.Fault {
 	return out
 }
 
-// sampled is a fixed sample of the plans, so that at most so many are left,
+// Sampled is a fixed sample of the plans, so that at most so many are left,
 // spread over effects and modes alike.
-func sampled(plans [][]inject.Fault, most int) [][]inject.Fault {
+func Sampled(plans [][]inject.Fault, most int) [][]inject.Fault {
 	if most <= 0 || len(plans) <= most {
 		return plans
 	}
@@ -80,52 +80,54 @@ func divisor(a, b int) int {
 	return a
 }
 
-// cell is one field of the table.
-type cell struct{ survived, total int }
+// Cell is one field of the table.
+type Cell struct{ Survived, Total int }
 
-// table counts by scenario and mode.
-type table struct {
+// Table counts by scenario and mode.
+type Table struct {
 	rows  []string
-	cells map[string]map[string]*cell
-	// allowed counts declared losses, by reason.
-	allowed map[string]int
+	cells map[string]map[string]*Cell
+	// Allowed counts declared losses, by reason.
+	Allowed map[string]int
 }
 
-func newTable() *table {
-	return &table{cells: map[string]map[string]*cell{}, allowed: map[string]int{}}
+// NewTable makes an empty table.
+func NewTable() *Table {
+	return &Table{cells: map[string]map[string]*Cell{}, Allowed: map[string]int{}}
 }
 
-func (t *table) count(scenario, column string, survived bool) {
+// Count counts a run.
+func (t *Table) Count(scenario, column string, survived bool) {
 	if t.cells[scenario] == nil {
 		t.rows = append(t.rows, scenario)
-		t.cells[scenario] = map[string]*cell{}
+		t.cells[scenario] = map[string]*Cell{}
 	}
 	c := t.cells[scenario][column]
 	if c == nil {
-		c = &cell{}
+		c = &Cell{}
 		t.cells[scenario][column] = c
 	}
-	c.total++
+	c.Total++
 	if survived {
-		c.survived++
+		c.Survived++
 	}
 }
 
-// sum is all cells of the columns that begin in that way.
-func (t *table) sum(prefix string) (out cell) {
+// Sum is all cells of the columns that begin in that way.
+func (t *Table) Sum(prefix string) (out Cell) {
 	for _, row := range t.cells {
 		for name, c := range row {
 			if strings.HasPrefix(name, prefix) {
-				out.survived += c.survived
-				out.total += c.total
+				out.Survived += c.Survived
+				out.Total += c.Total
 			}
 		}
 	}
 	return out
 }
 
-// print writes the table, survived of all in each cell.
-func (t *table) print(to io.Writer) error {
+// Print writes the table, survived of all in each cell.
+func (t *Table) Print(to io.Writer) error {
 	var columns []string
 	for _, row := range t.cells {
 		for name := range row {
@@ -144,7 +146,7 @@ func (t *table) print(to io.Writer) error {
 		text.WriteString(name)
 		for _, column := range columns {
 			if c := t.cells[name][column]; c != nil {
-				fmt.Fprintf(&text, "\t%d/%d", c.survived, c.total)
+				fmt.Fprintf(&text, "\t%d/%d", c.Survived, c.Total)
 			} else {
 				text.WriteString("\t-")
 			}

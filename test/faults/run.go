@@ -19,9 +19,6 @@ import (
 // passes run.
 var kinds = []string{"TerdutServer", "TerdutTeam", "TerdutEscalationRule", "TerdutDeadmanSwitch", "TerdutAlertSource"}
 
-// Level begins a run of its kind: in memory, or on a real API server.
-type Level func() (*Run, error)
-
 // Cluster is the API server of a run as steps and oracles see it, always at
 // the present.
 type Cluster interface {
@@ -151,6 +148,9 @@ func (r *Run) serves(namespace, name string) bool {
 	ready, _, _ := unstructured.NestedInt64(deployment.Object, "status", "availableReplicas")
 	return ready > 0
 }
+
+// State is how everything looks, as lines, without what differs from run to run.
+func (r *Run) State() []string { return r.state() }
 
 // Waits tells whether something that was replaced still works.
 func (r *Run) Waits() bool {

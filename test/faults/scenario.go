@@ -26,6 +26,9 @@ type Scenario struct {
 	Orphans bool
 	// Allowed are declared losses.
 	Allowed []Allowance
+
+	// level is where it is played; nil means in memory.
+	level Level
 }
 
 // Allowance is a loss that today's wire makes possible.
