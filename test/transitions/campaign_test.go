@@ -71,6 +71,9 @@ func walkLane(ctx context.Context, f *fresh, groups []group, t *tally) {
 		for _, c := range g.steps {
 			t.count(g.title()+": "+c.name, &t.steps, &t.passed, l.step(ctx, g, c))
 		}
+		if detour, to := detourOf(ctx, f, g); to != nil {
+			t.count(g.title()+": by a detour", &t.steps, &t.passed, l.order(ctx, g, detour, to))
+		}
 		shows, err := acts(ctx, f, g)
 		switch {
 		case err == nil && !shows && g.sample.Inert == "":

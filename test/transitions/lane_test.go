@@ -8,7 +8,6 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/google/go-cmp/cmp"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
@@ -64,55 +63,6 @@ func born(ctx context.Context, kind, base string, spec fields, leaveOut ...strin
 	return w, env.Admin.Create(ctx, w.object(spec))
 }
 
-// differ tells how two worlds differ; empty when they do not, and the operator has
-// answered in both.
-func differ(ctx context.Context, got, want *world) string {
-	for _, w := range []*world{got, want} {
-		if open := w.seenNow(ctx); open != "" {
-			return open
-		}
-	}
-	a, err := got.outcome(ctx)
-	if err != nil {
-		return err.Error()
-	}
-	b, err := want.outcome(ctx)
-	if err != nil {
-		return err.Error()
-	}
-	return difference(b, a)
-}
-
-// difference shows the lines that differ.
-func difference(want, got string) string {
-	if want == got {
-		return ""
-	}
-	var lines []string
-	for line := range strings.SplitSeq(cmp.Diff(strings.Split(want, "\n"), strings.Split(got, "\n")), "\n") {
-		if text := strings.TrimSpace(line); strings.HasPrefix(text, "-") || strings.HasPrefix(text, "+") {
-			lines = append(lines, text)
-		}
-	}
-	return "- as created, + as changed:\n    " + strings.Join(lines, "\n    ")
-}
-
-// same waits until two worlds show the same, twice in a row.
-func same(ctx context.Context, got, want *world) error {
-	agreed := 0
-	return until(ctx, func() string {
-		d := differ(ctx, got, want)
-		if d != "" {
-			agreed = 0
-			return d
-		}
-		if agreed++; agreed < 2 {
-			return "they have agreed once"
-		}
-		return ""
-	})
-}
-
 // lane changes one living object again and again.
 type lane struct {
 	kind, base string
@@ -162,7 +112,7 @@ func (l *lane) step(ctx context.Context, g group, c change) error {
 		l.world = nil
 		return fmt.Errorf("an update is taken that a create is not: %w", freshErr)
 	}
-	if err = l.arrive(ctx, g, want); err != nil {
+	if err = l.arrive(ctx, g, c, want); err != nil {
 		l.world = nil
 		return fmt.Errorf("reached by a change and created differ: %w", err)
 	}
@@ -184,9 +134,12 @@ func (l *lane) rest(ctx context.Context, start *world) error {
 }
 
 // arrive waits for the answer to a change.
-func (l *lane) arrive(ctx context.Context, g group, want *world) error {
+func (l *lane) arrive(ctx context.Context, g group, c change, want *world) error {
+	if reason, unfit := g.sample.Unfit[c.name]; unfit {
+		return l.world.says(ctx, reason)
+	}
 	if g.sample.History != "" {
-		return until(ctx, func() string { return l.world.seenNow(ctx) })
+		return until(ctx, func() string { return l.world.seenNow(ctx) }, l.world)
 	}
 	return same(ctx, l.world, want)
 }
@@ -210,7 +163,7 @@ func acts(ctx context.Context, f *fresh, g group) (bool, error) {
 		}
 	}
 	if len(others) == 0 {
-		return true, nil // it cannot be otherwise, and the API server says so
+		return g.sample.Inert == "", nil // it cannot be otherwise, and the API server says so
 	}
 	shows := func(d string) bool { return strings.HasPrefix(d, "-") }
 	if g.sample.Inert != "" {
@@ -223,6 +176,6 @@ func acts(ctx context.Context, f *fresh, g group) (bool, error) {
 			}
 		}
 		return "no step does"
-	})
+	}, append(others, start)...)
 	return (err == nil) == (g.sample.Inert == ""), nil
 }

@@ -8,11 +8,11 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/yaml"
 
 	v1alpha1 "git.ryuvia.com/niklas/terdut-operator/api/terdut/v1alpha1"
 )
@@ -40,6 +40,9 @@ func (w *world) seenNow(ctx context.Context) string {
 	if err := seen.Get(ctx, client.ObjectKeyFromObject(object), object); err != nil {
 		return err.Error()
 	}
+	if now := object.GetGeneration(); now > max(w.generation, 1) {
+		return fmt.Sprintf("the spec is of generation %d, and was changed here up to %d only", now, w.generation)
+	}
 	conditions, _, err := unstructured.NestedSlice(object.Object, "status", "conditions")
 	if err != nil {
 		return err.Error()
@@ -54,32 +57,66 @@ func (w *world) seenNow(ctx context.Context) string {
 
 // outcome is all that can be seen of a world, without what is another in each:
 // names of namespaces, identities, times and values of Secrets.
-func (w *world) outcome(ctx context.Context) (string, error) {
-	all := fields{"server": w.remote()}
+func (w *world) outcome(ctx context.Context) ([]string, error) {
+	remote, err := w.lines(fields{"server": w.remote()})
+	if err != nil {
+		return nil, err
+	}
+	cluster, err := w.view.of(ctx, w)
+	return append(remote, cluster...), err
+}
+
+// view keeps what a world looked like on the API server when there were so many
+// news of it.
+type view struct {
+	mu    sync.Mutex
+	lines []string
+	at    int64
+}
+
+func (v *view) of(ctx context.Context, w *world) ([]string, error) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	now := w.seenOf() // before the look: what comes meanwhile leads to another one
+	if v.lines != nil && v.at == now {
+		return v.lines, nil
+	}
+	all, err := w.cluster(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if v.lines, err = w.lines(all); err != nil {
+		return nil, err
+	}
+	v.at = now
+	return v.lines, nil
+}
+
+// cluster is what there is of a world on the API server.
+func (w *world) cluster(ctx context.Context) (fields, error) {
+	all := fields{}
 	for _, gvk := range looked {
 		for place, namespace := range map[string]string{"platform": w.platform, "tenant": w.tenant} {
 			list := &unstructured.UnstructuredList{}
 			list.SetGroupVersionKind(gvk.GroupVersion().WithKind(gvk.Kind + "List"))
 			if err := seen.List(ctx, list, client.InNamespace(namespace)); err != nil {
-				return "", fmt.Errorf("list %s: %w", gvk.Kind, err)
+				return nil, fmt.Errorf("list %s: %w", gvk.Kind, err)
 			}
 			for i := range list.Items {
-				if o := &list.Items[i]; gvk.Kind != "Secret" || o.GetLabels()[v1alpha1.LabelManagedBy] != "" {
-					all[strings.Join([]string{place, gvk.Kind, o.GetName()}, " ")] = shape(o)
+				o := &list.Items[i]
+				if gvk.Kind == "Secret" && o.GetLabels()[v1alpha1.LabelManagedBy] == "" {
+					continue
 				}
+				name := strings.Join([]string{place, gvk.Kind, identity.ReplaceAllStringFunc(o.GetName(), unidentified)}, " ")
+				for all[name] != nil {
+					name += ", one more" // of those whose names differ by an identity only
+				}
+				all[name] = shape(o)
 			}
 		}
 	}
-	text, err := yaml.Marshal(all)
-	if err != nil {
-		return "", fmt.Errorf("write down what was seen: %w", err)
-	}
-	out := strings.NewReplacer(w.platform, "$(platform)", w.tenant, "$(tenant)").Replace(string(text))
-	return identity.ReplaceAllString(out, "#"), nil
+	return all, nil
 }
-
-// identity is what stands in names for one object: a UID or a hash.
-var identity = regexp.MustCompile(`\b([0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9a-f]{8,})\b`)
 
 // shape is what counts of an object.
 func shape(o *unstructured.Unstructured) fields {

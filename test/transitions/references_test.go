@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 
@@ -184,18 +185,21 @@ func (r reference) late(ctx context.Context, f *fresh) error {
 }
 
 // waits waits for the reason that says what is missing.
-func (r reference) waits(ctx context.Context, w *world) error {
+func (r reference) waits(ctx context.Context, w *world) error { return w.says(ctx, r.reason) }
+
+// says waits until the conditions speak of the spec that is there now and one of
+// them has that reason; without a reason, until they say that it is not ready.
+func (w *world) says(ctx context.Context, reason string) error {
 	return until(ctx, func() string {
 		if open := w.seenNow(ctx); open != "" {
 			return open
 		}
 		reasons, err := w.reasons(ctx)
-		if err != nil {
+		switch {
+		case err != nil:
 			return err.Error()
-		}
-		said := strings.Join(reasons, " ")
-		if !strings.Contains(said, r.reason) || r.reason == "" && strings.Contains(said, v1alpha1.ReasonReady) {
-			return "the conditions say " + said
+		case reason == "" && slices.Contains(reasons, v1alpha1.ReasonReady), reason != "" && !slices.Contains(reasons, reason):
+			return "the conditions say " + strings.Join(reasons, " ")
 		}
 		return ""
 	})

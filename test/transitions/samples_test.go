@@ -38,6 +38,9 @@ type sample struct {
 	// History is why what was before a change shows afterwards. The way back is
 	// tried all the same.
 	History string `json:"history"`
+	// Unfit are steps to a value that the schema takes and nobody else does, with
+	// the reason that stands in the conditions then: what was applied before stays.
+	Unfit map[string]string `json:"unfit"`
 }
 
 type samples struct {
@@ -155,7 +158,43 @@ func newGroup(kind string, n node, s sample, bases map[string]fields) (group, er
 		g.steps = append(g.steps, change{"remove", with(start, n.path, gone{})})
 	}
 	g.steps = append(g.steps, change{"zero", with(start, n.path, zero(n))})
+	for _, one := range ends(n, a, b) {
+		g.steps = append(g.steps, change{one.name, with(start, n.path, one.value)})
+	}
 	return g, nil
+}
+
+// end is a value at one bound of a field, or one more of an enumeration. Whatever else is asked of the value may
+// still refuse it, at a creation and at a change alike.
+type end struct {
+	name  string
+	value any
+}
+
+func ends(n node, a, b any) []end {
+	var out []end
+	s := n.schema
+	for _, one := range s.Enum {
+		if text := strings.Trim(string(one.Raw), `"`); text != a && text != b {
+			out = append(out, end{text, text})
+		}
+	}
+	if s.MaxLength != nil && len(s.Enum) == 0 {
+		out = append(out, end{"greatest length", strings.Repeat("a", int(*s.MaxLength))})
+	}
+	if s.Minimum != nil && *s.Minimum != 0 { // zero is tried already
+		out = append(out, end{"least", int64(*s.Minimum)})
+	}
+	if s.Maximum != nil {
+		out = append(out, end{"greatest", int64(*s.Maximum)})
+	}
+	if list, is := a.([]any); is && len(list) > 0 {
+		out = append(out, end{"twice the first", append([]any{list[0]}, list...)})
+		if s.MaxItems != nil {
+			out = append(out, end{"greatest number", slices.Repeat(list[:1], int(*s.MaxItems))})
+		}
+	}
+	return out
 }
 
 // start is the spec before a change.

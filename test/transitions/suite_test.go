@@ -9,6 +9,7 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	toolscache "k8s.io/client-go/tools/cache"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -26,7 +27,7 @@ const (
 	// patience is how long something may take that takes no time on an idle
 	// machine.
 	patience = 2 * time.Minute
-	poll     = 100 * time.Millisecond
+	poll     = 50 * time.Millisecond
 	// resync is what nothing here waits for: looks at hundreds of settled objects
 	// would take the time of those that change.
 	resync = time.Hour
@@ -60,7 +61,7 @@ func TestTransitions(t *testing.T) {
 }
 
 var _ = BeforeSuite(func(ctx SpecContext) {
-	ctrl.SetLogger(zap.New(zap.WriteTo(GinkgoWriter)))
+	ctrl.SetLogger(zap.New(zap.WriteTo(testenv.Log(GinkgoWriter))))
 	Expect(figures.Start(suite)).To(Succeed())
 	var err error
 	env, err = testenv.Start(ctx, os.Stderr)
@@ -90,7 +91,11 @@ func watch(ctx context.Context) {
 		watched = append(watched, object)
 	}
 	for _, o := range watched {
-		_, err = seen.GetInformer(ctx, o, cache.BlockUntilSynced(false))
+		informer, err := seen.GetInformer(ctx, o, cache.BlockUntilSynced(false))
+		Expect(err).NotTo(HaveOccurred())
+		_, err = informer.AddEventHandler(toolscache.ResourceEventHandlerFuncs{
+			AddFunc: noticed, DeleteFunc: noticed, UpdateFunc: func(_, now any) { noticed(now) },
+		})
 		Expect(err).NotTo(HaveOccurred())
 	}
 	watching, end := context.WithCancel(context.Background())

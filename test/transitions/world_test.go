@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -44,11 +43,15 @@ type world struct {
 	key              string
 	peer             *testenv.Peer
 	withoutTeam      bool
+	view             *view
+	// generation is what the last change from here led to. Nobody else changes a
+	// spec.
+	generation int64
 }
 
 // newWorld makes everything but the object.
 func newWorld(ctx context.Context, kind, base string, leaveOut ...string) (*world, error) {
-	w := &world{kind: kind, base: base, withoutTeam: slices.Contains(leaveOut, "platform")}
+	w := &world{kind: kind, base: base, withoutTeam: slices.Contains(leaveOut, "platform"), view: &view{}}
 	var err error
 	if w.platform, err = env.Namespace(ctx, "platform", nil); err != nil {
 		return nil, err
@@ -224,7 +227,11 @@ func (w *world) change(ctx context.Context, spec fields) error {
 			return err
 		}
 		object.Object["spec"] = w.here(spec)
-		if err := env.Admin.Update(ctx, object); !apierrors.IsConflict(err) || ctx.Err() != nil {
+		err := env.Admin.Update(ctx, object)
+		if err == nil {
+			w.generation = object.GetGeneration()
+		}
+		if !apierrors.IsConflict(err) || ctx.Err() != nil {
 			return err
 		}
 	}
@@ -244,23 +251,4 @@ func (w *world) here(spec fields) fields {
 		panic(err)
 	}
 	return out.Object["value"].(fields)
-}
-
-// until waits until nothing is wrong any more, and tells what was wrong last.
-func until(ctx context.Context, wrong func() string) error {
-	ctx, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
-	ticker := time.NewTicker(poll)
-	defer ticker.Stop()
-	for {
-		last := wrong()
-		if last == "" {
-			return nil
-		}
-		select {
-		case <-ticker.C:
-		case <-ctx.Done():
-			return fmt.Errorf("waited in vain: %s", last)
-		}
-	}
 }

@@ -1,0 +1,73 @@
+package transitions_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+)
+
+// neverChanges tells whether a change was refused because the field never does.
+func neverChanges(err error) bool {
+	return apierrors.IsInvalid(err) && strings.Contains(err.Error(), "is immutable")
+}
+
+// detourOf are the first and the last step of a group that the API server takes:
+// what the second leads to must not depend on the first.
+func detourOf(ctx context.Context, f *fresh, g group) (by, to *change) {
+	if g.sample.History != "" {
+		return nil, nil
+	}
+	for i := range g.steps {
+		_, unfit := g.sample.Unfit[g.steps[i].name]
+		if _, err := f.of(ctx, g.kind, g.base, g.steps[i].spec); err != nil || unfit {
+			continue
+		}
+		if by == nil {
+			by = &g.steps[i]
+			continue
+		}
+		to = &g.steps[i]
+	}
+	return by, to
+}
+
+// order goes by one step to another, twice: at rest in between, and so fast that
+// the operator may not have seen where it came by.
+func (l *lane) order(ctx context.Context, g group, by, to *change) error {
+	want, err := l.fresh.of(ctx, l.kind, l.base, to.spec)
+	if err != nil {
+		return err
+	}
+	for _, rest := range []bool{true, false} {
+		start, err := l.begin(ctx, g.start)
+		if err != nil {
+			return err
+		}
+		for _, c := range []*change{by, to} {
+			if err = l.world.change(ctx, c.spec); neverChanges(err) {
+				return l.rest(ctx, start)
+			} else if err != nil {
+				return fmt.Errorf("%s on the way from %s to %s: %w", c.name, by.name, to.name, err)
+			}
+			if !rest || c == to {
+				continue
+			}
+			if err = until(ctx, func() string { return l.world.seenNow(ctx) }); err != nil {
+				return err
+			}
+		}
+		if err = same(ctx, l.world, want); err != nil {
+			l.world = nil
+			return fmt.Errorf("%s reached by %s and created differ: %w", to.name, by.name, err)
+		}
+		if err = l.world.change(ctx, g.start); err != nil {
+			return fmt.Errorf("go back: %w", err)
+		}
+		if err = l.rest(ctx, start); err != nil {
+			return fmt.Errorf("the way back leads elsewhere: %w", err)
+		}
+	}
+	return nil
+}
