@@ -19,9 +19,9 @@ import (
 
 const (
 	// abreast is how many objects are changed side by side.
-	abreast = 8
+	abreast = 16
 	// length is how many fields one object goes through.
-	length = 8
+	length = 6
 )
 
 // tally counts what was tried and keeps what failed.
