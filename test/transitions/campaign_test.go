@@ -29,7 +29,30 @@ type tally struct {
 	mu                     sync.Mutex
 	steps, passed          int
 	fields, covered, inert int
-	failures               []string
+	// writes are the most that one change led to.
+	writes int
+	// silent are the inert fields with the reasons.
+	silent   []string
+	failures []string
+	// began and ended are the first and the last moment of the lanes.
+	began, ended time.Time
+}
+
+// moment notes that something began or ended now.
+func (t *tally) moment() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.ended = time.Now()
+	if t.began.IsZero() {
+		t.began = t.ended
+	}
+}
+
+// wrote notes how many writes a change led to.
+func (t *tally) wrote(writes int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.writes = max(t.writes, writes)
 }
 
 func (t *tally) count(what string, total, good *int, err error) {
@@ -66,7 +89,9 @@ func lanes(groups []group) [][]group {
 
 // walkLane takes one object through its fields.
 func walkLane(ctx context.Context, f *fresh, groups []group, t *tally) {
-	l := &lane{kind: groups[0].kind, base: groups[0].base, fresh: f}
+	t.moment()
+	defer t.moment()
+	l := &lane{kind: groups[0].kind, base: groups[0].base, fresh: f, wrote: t.wrote}
 	for _, g := range groups {
 		for _, c := range g.steps {
 			t.count(g.title()+": "+c.name, &t.steps, &t.passed, l.step(ctx, g, c))
@@ -84,6 +109,7 @@ func walkLane(ctx context.Context, f *fresh, groups []group, t *tally) {
 		if g.sample.Inert != "" {
 			t.mu.Lock()
 			t.inert++
+			t.silent = append(t.silent, g.title()+": "+g.sample.Inert)
 			t.mu.Unlock()
 		}
 		t.count(g.title()+": acts", &t.fields, &t.covered, err)
@@ -112,13 +138,13 @@ var _ = Describe("every field of the schemas", func() {
 				}
 			}
 		}
-		began, t, f := time.Now(), &tally{}, &fresh{}
+		began, tallies, f := time.Now(), newBook(), &fresh{}
 		queue := make(chan []group)
 		var workers sync.WaitGroup
 		for range abreast {
 			workers.Go(func() {
 				for lane := range queue {
-					walkLane(ctx, f, lane, t)
+					walkLane(ctx, f, lane, tallies[lane[0].kind])
 				}
 			})
 		}
@@ -127,13 +153,14 @@ var _ = Describe("every field of the schemas", func() {
 		}
 		close(queue)
 		workers.Wait()
+		Expect(tallies.print(os.Stdout)).To(Succeed())
+		t := tallies.all()
 		if os.Getenv("CELLS") == "" {
 			Expect(figures.Count(suite, "transitions", t.passed, t.steps)).To(Succeed())
 			Expect(figures.Count(suite, "fields-covered", t.covered, t.fields)).To(Succeed())
 			Expect(figures.Value(suite, "fields-inert", t.inert, "")).To(Succeed())
 			Expect(figures.Value(suite, "transitions-time", int(time.Since(began).Seconds()), "s")).To(Succeed())
 		}
-		slices.Sort(t.failures)
 		Expect(t.failures).To(BeEmpty(), "\n"+strings.Join(t.failures, "\n"))
 	})
 })

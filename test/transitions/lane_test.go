@@ -68,6 +68,8 @@ type lane struct {
 	kind, base string
 	fresh      *fresh
 	world      *world
+	// wrote is told how many writes a change led to.
+	wrote func(writes int)
 }
 
 // begin brings the object to the start of a group. A new one is made when there is
@@ -102,6 +104,7 @@ func (l *lane) step(ctx context.Context, g group, c change) error {
 	if freshErr != nil && !errors.As(freshErr, &refused) {
 		return freshErr
 	}
+	before := l.world.writes()
 	err = l.world.change(ctx, c.spec)
 	switch {
 	case apierrors.IsInvalid(err) && (freshErr != nil || strings.Contains(err.Error(), "is immutable")):
@@ -116,6 +119,7 @@ func (l *lane) step(ctx context.Context, g group, c change) error {
 		l.world = nil
 		return fmt.Errorf("reached by a change and created differ: %w", err)
 	}
+	l.wrote(l.world.writes() - before)
 	if err = l.world.change(ctx, g.start); err != nil {
 		return fmt.Errorf("go back: %w", err)
 	}
