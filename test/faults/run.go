@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
@@ -51,6 +52,8 @@ type Run struct {
 	Injector *inject.Injector
 	// Engine works.
 	Engine
+	// Clock is that of operator and servers; nil means time.Now.
+	Clock func() time.Time
 
 	peers map[types.NamespacedName]*refserver.Server
 	// given are ids of keys that people have; they are in no Secret of ours.
@@ -112,6 +115,9 @@ func (r *Run) Network() http.RoundTripper { return network{r} }
 // TerdutServer has a Deployment with ready pods.
 func (r *Run) Serve(namespace, name string, o refserver.Options) (*refserver.Server, error) {
 	o.SkipValidation = true // test/envtest validates all traffic; here there is too much of it
+	if o.Clock == nil {
+		o.Clock = r.Clock
+	}
 	server, err := refserver.New(o)
 	if err != nil {
 		return nil, fmt.Errorf("make a reference server: %w", err)

@@ -36,8 +36,12 @@ func (r *Run) state() []string {
 		}
 		content["metadata"] = masked("", metadata)
 		content["status"] = masked("status", r.meaning(o, content["status"]))
-		if o.GetKind() == "Secret" {
+		switch o.GetKind() {
+		case "Secret":
 			content["data"] = r.opens(o)
+		case "Service": // the API server chooses its addresses
+			unstructured.RemoveNestedField(content, "spec", "clusterIP")
+			unstructured.RemoveNestedField(content, "spec", "clusterIPs")
 		}
 		out = leaves(out, "K8S "+idOf(o).String(), content)
 	}

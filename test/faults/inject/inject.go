@@ -177,6 +177,9 @@ func (j *Injector) next(what string) (fault *Fault, counted bool) {
 	return &f, true
 }
 
+// Held tells whether something is late and was not carried out yet.
+func (j *Injector) Held() bool { return len(j.held) > 0 }
+
 // Deliver carries out what is late. It tells whether there was anything.
 func (j *Injector) Deliver() bool {
 	held := j.held

@@ -26,22 +26,29 @@ func (j *Injector) Kubernetes(fence *Fence) world.Around {
 		if !call.Writes() {
 			return do()
 		}
-		kind := call.Kind
-		if call.Subresource != "" {
-			kind += "/" + call.Subresource
-		}
-		resource := schema.GroupResource{Resource: strings.ToLower(call.Kind)}
-		what := fmt.Sprintf("K8S %s %s %s", call.Verb, kind, call.NamespacedName)
-		return j.effect(fence, what, do, func() { _ = do() }, func(m Mode) error {
-			switch m {
-			case Conflict:
-				return apierrors.NewConflict(resource, call.Name, errors.New("the object has been modified"))
-			case Invalid:
-				return apierrors.NewInvalid(schema.GroupKind{Kind: call.Kind}, call.Name, nil)
-			default:
-				return apierrors.NewTooManyRequests("slow down", 1)
-			}
-		})
+		return j.effect(fence, labelOf(call), do, func() { _ = do() }, func(m Mode) error { return refusal(call, m) })
+	}
+}
+
+// labelOf names an effect on the API server.
+func labelOf(call world.Call) string {
+	kind := call.Kind
+	if call.Subresource != "" {
+		kind += "/" + call.Subresource
+	}
+	return fmt.Sprintf("K8S %s %s %s", call.Verb, kind, call.NamespacedName)
+}
+
+// refusal is an answer that the API server did not give.
+func refusal(call world.Call, m Mode) *apierrors.StatusError {
+	resource := schema.GroupResource{Resource: strings.ToLower(call.Kind)}
+	switch m {
+	case Conflict:
+		return apierrors.NewConflict(resource, call.Name, errors.New("the object has been modified"))
+	case Invalid:
+		return apierrors.NewInvalid(schema.GroupKind{Kind: call.Kind}, call.Name, nil)
+	default:
+		return apierrors.NewTooManyRequests("slow down", 1)
 	}
 }
 
@@ -55,27 +62,34 @@ func (j *Injector) REST(fence *Fence, next http.RoundTripper) http.RoundTripper 
 		if req.Method == http.MethodGet || req.Method == http.MethodHead {
 			return next.RoundTrip(req)
 		}
-		body, err := drain(req)
-		if err != nil {
-			return nil, err
-		}
-		var answer *http.Response
-		err = j.effect(fence, "REST "+req.Method+" "+Template(req.URL.Path),
-			func() (err error) {
-				answer, err = next.RoundTrip(with(req.Context(), req, body))
-				return err
-			},
-			func() { discard(next.RoundTrip(with(context.WithoutCancel(req.Context()), req, body))) },
-			func(m Mode) error {
-				answer = status(req, m)
-				return nil
-			})
-		if err != nil {
-			discard(answer, nil)
-			return nil, err
-		}
-		return answer, nil
+		return j.send(fence, "REST "+req.Method+" "+Template(req.URL.Path), req, next, func(m Mode) (*http.Response, error) {
+			return status(req, m), nil
+		})
 	})
+}
+
+// send sends a request that is an effect, or lets it end badly.
+func (j *Injector) send(fence *Fence, what string, req *http.Request, next http.RoundTripper, refused func(Mode) (*http.Response, error)) (*http.Response, error) {
+	body, err := drain(req)
+	if err != nil {
+		return nil, err
+	}
+	var answer *http.Response
+	err = j.effect(fence, what,
+		func() (err error) {
+			answer, err = next.RoundTrip(with(req.Context(), req, body))
+			return err
+		},
+		func() { discard(next.RoundTrip(with(context.WithoutCancel(req.Context()), req, body))) },
+		func(m Mode) (err error) {
+			answer, err = refused(m)
+			return err
+		})
+	if err != nil {
+		discard(answer, nil)
+		return nil, err
+	}
+	return answer, nil
 }
 
 type roundTrip func(*http.Request) (*http.Response, error)
