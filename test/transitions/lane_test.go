@@ -115,7 +115,7 @@ func (l *lane) step(ctx context.Context, g group, c change) error {
 		l.world = nil
 		return fmt.Errorf("an update is taken that a create is not: %w", freshErr)
 	}
-	if err = l.arrive(ctx, g, c, want); err != nil {
+	if err = l.arrive(ctx, g, c, start, want); err != nil {
 		l.world = nil
 		return fmt.Errorf("reached by a change and created differ: %w", err)
 	}
@@ -138,14 +138,35 @@ func (l *lane) rest(ctx context.Context, start *world) error {
 }
 
 // arrive waits for the answer to a change.
-func (l *lane) arrive(ctx context.Context, g group, c change, want *world) error {
+func (l *lane) arrive(ctx context.Context, g group, c change, start, want *world) error {
 	if reason, unfit := g.sample.Unfit[c.name]; unfit {
-		return l.world.says(ctx, reason)
+		if err := l.world.says(ctx, reason); err != nil {
+			return err
+		}
+		return l.untouched(ctx, start)
 	}
-	if g.sample.History != "" {
+	if g.sample.lasts(c.name) {
 		return until(ctx, func() string { return l.world.seenNow(ctx) }, l.world)
 	}
 	return same(ctx, l.world, want)
+}
+
+// untouched tells what else than statuses differs after a change that the
+// conditions refuse.
+func (l *lane) untouched(ctx context.Context, start *world) error {
+	now, err := l.world.outcome(ctx)
+	if err != nil {
+		return err
+	}
+	before, err := start.outcome(ctx)
+	if err != nil {
+		return err
+	}
+	status := func(line string) bool { return strings.Contains(line, " / status / ") }
+	if d := difference(slices.DeleteFunc(slices.Clone(before), status), slices.DeleteFunc(slices.Clone(now), status)); d != "" {
+		return fmt.Errorf("the conditions refuse it, and something happened: %s", d)
+	}
+	return nil
 }
 
 // acts tells whether some step of the group shows anywhere. The worlds have come

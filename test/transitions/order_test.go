@@ -13,22 +13,22 @@ func neverChanges(err error) bool {
 	return apierrors.IsInvalid(err) && strings.Contains(err.Error(), "is immutable")
 }
 
-// detourOf are the first and the last step of a group that the API server takes:
-// what the second leads to must not depend on the first.
+// detourOf are the first step of a group that the API server takes, and the last
+// one that leads to the same from anywhere: what it leads to must not depend on
+// the first, fit or unfit.
 func detourOf(ctx context.Context, f *fresh, g group) (by, to *change) {
-	if g.sample.History != "" {
-		return nil, nil
-	}
 	for i := range g.steps {
-		_, unfit := g.sample.Unfit[g.steps[i].name]
-		if _, err := f.of(ctx, g.kind, g.base, g.steps[i].spec); err != nil || unfit {
+		c := &g.steps[i]
+		if _, err := f.of(ctx, g.kind, g.base, c.spec); err != nil {
 			continue
 		}
-		if by == nil {
-			by = &g.steps[i]
-			continue
+		_, unfit := g.sample.Unfit[c.name]
+		switch {
+		case by == nil:
+			by = c
+		case !unfit && !g.sample.lasts(c.name):
+			to = c
 		}
-		to = &g.steps[i]
 	}
 	return by, to
 }

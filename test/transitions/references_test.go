@@ -202,7 +202,7 @@ func (w *world) says(ctx context.Context, reason string) error {
 			return "the conditions say " + strings.Join(reasons, " ")
 		}
 		return ""
-	})
+	}, w)
 }
 
 // takeAway deletes what looked like the end of the reference, and waits until it

@@ -38,6 +38,8 @@ type sample struct {
 	// History is why what was before a change shows afterwards. The way back is
 	// tried all the same.
 	History string `json:"history"`
+	// Past are the steps that History is about; all when empty.
+	Past []string `json:"past"`
 	// Unfit are steps to a value that the schema takes and nobody else does, with
 	// the reason that stands in the conditions then: what was applied before stays.
 	Unfit map[string]string `json:"unfit"`
@@ -131,6 +133,11 @@ func groupsOf(kind string) (groups []group, problems []string) {
 		problems = append(problems, fmt.Sprintf("%s has no field %s: remove its sample", kind, path))
 	}
 	return groups, problems
+}
+
+// lasts tells whether what was before a step shows after it.
+func (s sample) lasts(step string) bool {
+	return s.History != "" && (len(s.Past) == 0 || slices.Contains(s.Past, step))
 }
 
 func newGroup(kind string, n node, s sample, bases map[string]fields) (group, error) {
