@@ -45,6 +45,11 @@ const (
 	// AnnotationIntegrationID stands on a webhook Secret and says whose key it
 	// holds: the server-side ID of the integration.
 	AnnotationIntegrationID = "terdut.ryuvia.com/integration-id"
+	// AnnotationURLBase and AnnotationInternalURLBase stand on a webhook Secret
+	// and hold the addresses of the TerdutServer for which url and internalURL
+	// were written. What begins with such an address follows it when it changes.
+	AnnotationURLBase         = "terdut.ryuvia.com/url-base"
+	AnnotationInternalURLBase = "terdut.ryuvia.com/internal-url-base"
 
 	// AnnotationDatabasePassword stands on the pods of a server with
 	// spec.database.restartOnRotation. It changes when the password does.

@@ -108,7 +108,7 @@ func (k *kind) Create(
 	}
 	t := remote.Thing[body]{
 		ID: made.ID, Name: made.Name, CreatedAt: attach.Time(made.CreatedAt), Body: body{kind: made.Kind},
-		KeyLost: true, Yield: yield{url: made.URL, key: made.Key},
+		KeyLost: true, Yield: yield{url: answered(made.URL, at.Server), key: made.Key},
 	}
 	return t, nil
 }

@@ -45,7 +45,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, d attach.Deps) error {
 		Part:    sources.disown,
 		Beside:  sources.place,
 	}
-	return attach.Run(ctx, mgr, d, loop, attach.OfTeams(d, newList), sources.watchSecrets)
+	return attach.Run(ctx, mgr, d, loop, attach.OfTeams(d, newList), sources.watchSecrets, sources.watchServers)
 }
 
 // graceOf is how long a replaced integration of a source keeps working.

@@ -13,11 +13,10 @@ import (
 	"git.ryuvia.com/niklas/terdut-operator/controllers/internal/outcome"
 	"git.ryuvia.com/niklas/terdut-operator/controllers/internal/status"
 	"git.ryuvia.com/niklas/terdut-operator/controllers/terdut/attach"
-	"git.ryuvia.com/niklas/terdut-operator/controllers/terdut/connect"
 )
 
 // place sees to it that the key of a source stands in the Secret that its spec
-// names, whole, and in no other one of its own. A key is copied, then its place
+// names, whole, with the server's addresses of now, and in no other one of its own. A key is copied, then its place
 // is recorded, then the copy before it goes: cut anywhere, the key stands in one
 // of the two, and the next pass goes on. At rest it asks the API server nothing.
 func (k *kind) place(ctx context.Context, at attach.Access, s *v1alpha1.TerdutAlertSource) ([]status.Part, error) {
@@ -26,7 +25,7 @@ func (k *kind) place(ctx context.Context, at attach.Access, s *v1alpha1.TerdutAl
 		return nil, err
 	}
 	cached, err := k.Engine.CachedSecret(ctx, s.Namespace, s.WebhookSecret())
-	if err != nil || len(strays) == 0 && isWhole(cached, s) && s.Status.WebhookURLSecretRef.Name == cached.Name {
+	if err != nil || len(strays) == 0 && isWhole(cached, s, at.Server) && s.Status.WebhookURLSecretRef.Name == cached.Name {
 		return nil, err
 	}
 	if err = k.move(ctx, at, s, strays); err != nil {
@@ -36,7 +35,8 @@ func (k *kind) place(ctx context.Context, at attach.Access, s *v1alpha1.TerdutAl
 }
 
 // move copies url and key to the Secret that the spec names, unless they stand
-// there; what is missing of the rest is added.
+// there; what is missing of the rest is added, and what begins with an earlier
+// address of the server begins with the one of now.
 func (k *kind) move(ctx context.Context, at attach.Access, s *v1alpha1.TerdutAlertSource, strays []string) error {
 	to, err := k.Engine.ReadSecret(ctx, s.Namespace, s.WebhookSecret())
 	if err != nil {
@@ -51,20 +51,21 @@ func (k *kind) move(ctx context.Context, at attach.Access, s *v1alpha1.TerdutAle
 	if err != nil {
 		return err
 	}
-	data := map[string][]byte{}
-	for _, name := range []string{v1alpha1.WebhookURLKey, v1alpha1.WebhookKeyKey, v1alpha1.WebhookInternalURLKey} {
-		data[name] = from.Data[name]
-	}
-	if len(data[v1alpha1.WebhookInternalURLKey]) == 0 {
-		_, internal, invalid := addresses(string(data[v1alpha1.WebhookURLKey]), connect.PublicURL(at.Server), connect.BaseURL(at.Server))
-		if invalid != nil {
+	before, now := basesIn(from), basesOf(at.Server)
+	public := follow(string(from.Data[v1alpha1.WebhookURLKey]), before.public, now.public)
+	internal := follow(string(from.Data[v1alpha1.WebhookInternalURLKey]), before.internal, now.internal)
+	if internal == "" {
+		if _, internal, err = addresses(public, now); err != nil {
 			return outcome.Waiting(v1alpha1.ConditionReferencesResolved, v1alpha1.ReasonKeyNotUsable,
 				"Secret %q: what stands in %q is not a URL: put it right, or set the annotation %s for a new key",
 				from.Name, v1alpha1.WebhookURLKey, v1alpha1.AnnotationRotate)
 		}
-		data[v1alpha1.WebhookInternalURLKey] = []byte(internal)
 	}
-	_, err = k.Engine.ApplySecret(ctx, s, to, intentOf(s, s.Status.IntegrationID, data))
+	_, err = k.Engine.ApplySecret(ctx, s, to, intentOf(s, s.Status.IntegrationID, now, map[string][]byte{
+		v1alpha1.WebhookURLKey:         []byte(public),
+		v1alpha1.WebhookKeyKey:         from.Data[v1alpha1.WebhookKeyKey],
+		v1alpha1.WebhookInternalURLKey: []byte(internal),
+	}))
 	return explain(err, s.WebhookSecret())
 }
 
@@ -150,18 +151,23 @@ func (k *kind) strays(ctx context.Context, s *v1alpha1.TerdutAlertSource) ([]str
 }
 
 // isWhole tells whether a Secret holds all that belongs to the integration that
-// a source has recorded.
-func isWhole(secret *corev1.Secret, s *v1alpha1.TerdutAlertSource) bool {
+// a source has recorded, for the addresses that the server has now.
+func isWhole(secret *corev1.Secret, s *v1alpha1.TerdutAlertSource, server *v1alpha1.TerdutServer) bool {
 	return secret != nil && s.Status.IntegrationID != 0 && holds(secret, s) == s.Status.IntegrationID &&
-		len(secret.Data[v1alpha1.WebhookInternalURLKey]) > 0 && s.Status.WebhookURLSecretRef != nil
+		len(secret.Data[v1alpha1.WebhookInternalURLKey]) > 0 && s.Status.WebhookURLSecretRef != nil && basesIn(secret) == basesOf(server)
 }
 
-// intentOf is the webhook Secret with the key of an integration.
-func intentOf(s *v1alpha1.TerdutAlertSource, id int64, data map[string][]byte) apply.SecretIntent {
+// intentOf is the webhook Secret with the key of an integration, and with what
+// is behind those addresses.
+func intentOf(s *v1alpha1.TerdutAlertSource, id int64, at bases, data map[string][]byte) apply.SecretIntent {
 	return apply.SecretIntent{
-		Name:        s.WebhookSecret(),
-		Labels:      labels(),
-		Annotations: map[string]string{v1alpha1.AnnotationIntegrationID: strconv.FormatInt(id, 10)},
-		Data:        data,
+		Name:   s.WebhookSecret(),
+		Labels: labels(),
+		Annotations: map[string]string{
+			v1alpha1.AnnotationIntegrationID:   strconv.FormatInt(id, 10),
+			v1alpha1.AnnotationURLBase:         at.public,
+			v1alpha1.AnnotationInternalURLBase: at.internal,
+		},
+		Data: data,
 	}
 }

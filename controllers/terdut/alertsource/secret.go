@@ -3,9 +3,7 @@ package alertsource
 import (
 	"context"
 	"errors"
-	"net/url"
 	"strconv"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -15,7 +13,6 @@ import (
 	"git.ryuvia.com/niklas/terdut-operator/controllers/internal/outcome"
 	"git.ryuvia.com/niklas/terdut-operator/controllers/internal/remote"
 	"git.ryuvia.com/niklas/terdut-operator/controllers/terdut/attach"
-	"git.ryuvia.com/niklas/terdut-operator/controllers/terdut/connect"
 )
 
 // +kubebuilder:rbac:groups="",resources=secrets,verbs=get;list;watch;create;patch;delete
@@ -143,12 +140,13 @@ func (k *kind) Publish(ctx context.Context, at attach.Access, s *v1alpha1.Terdut
 			return err
 		}
 	}
-	public, internal, err := addresses(got.url, connect.PublicURL(at.Server), connect.BaseURL(at.Server))
+	now := basesOf(at.Server)
+	public, internal, err := addresses(got.url, now)
 	if err != nil {
 		return outcome.Unknown(v1alpha1.ConditionSynced, v1alpha1.ReasonUnexpectedAnswer,
 			"publish the key of integration %d: the server gave a URL that cannot be used", made.ID)
 	}
-	_, err = k.Engine.ApplySecret(ctx, s, live, intentOf(s, made.ID, map[string][]byte{
+	_, err = k.Engine.ApplySecret(ctx, s, live, intentOf(s, made.ID, now, map[string][]byte{
 		v1alpha1.WebhookURLKey:         []byte(public),
 		v1alpha1.WebhookKeyKey:         []byte(got.key),
 		v1alpha1.WebhookInternalURLKey: []byte(internal),
@@ -158,28 +156,6 @@ func (k *kind) Publish(ctx context.Context, at attach.Access, s *v1alpha1.Terdut
 	}
 	s.Status.WebhookURLSecretRef = &v1alpha1.LocalRef{Name: name}
 	return nil
-}
-
-// addresses are the webhook's URL as the server gave it, joined to the
-// server's address when it is a path, and the same behind the server's
-// Service.
-func addresses(given, publicBase, internalBase string) (public, internal string, err error) {
-	u, err := url.Parse(given)
-	if err != nil || given == "" {
-		return "", "", errors.New("not a URL")
-	}
-	path := u.EscapedPath()
-	if !strings.HasPrefix(path, "/") {
-		path = "/" + path
-	}
-	if u.RawQuery != "" {
-		path += "?" + u.RawQuery
-	}
-	internal = strings.TrimSuffix(internalBase, "/") + path
-	if u.Host != "" {
-		return given, internal, nil
-	}
-	return strings.TrimSuffix(publicBase, "/") + path, internal, nil
 }
 
 func labels() map[string]string {

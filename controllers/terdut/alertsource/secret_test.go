@@ -10,27 +10,6 @@ import (
 	v1alpha1 "git.ryuvia.com/niklas/terdut-operator/api/terdut/v1alpha1"
 )
 
-func TestAddresses(t *testing.T) {
-	const public, internal = "https://terdut.example.com", "http://terdut.platform.svc:8080"
-	for _, c := range []struct{ given, public, internal string }{
-		{"/hooks/k", public + "/hooks/k", internal + "/hooks/k"},
-		{"hooks/k", public + "/hooks/k", internal + "/hooks/k"},
-		{"/hooks/k?a=b%20c", public + "/hooks/k?a=b%20c", internal + "/hooks/k?a=b%20c"},
-		{"/hooks/a%2Fb", public + "/hooks/a%2Fb", internal + "/hooks/a%2Fb"},
-		{"https://other.example.com/hooks/k", "https://other.example.com/hooks/k", internal + "/hooks/k"},
-	} {
-		gotPublic, gotInternal, err := addresses(c.given, public, internal+"/")
-		if err != nil || gotPublic != c.public || gotInternal != c.internal {
-			t.Errorf("%q: %q, %q, %v", c.given, gotPublic, gotInternal, err)
-		}
-	}
-	for _, bad := range []string{"", "http://[::1", "%zz"} {
-		if _, _, err := addresses(bad, public, internal); err == nil || err.Error() != "not a URL" {
-			t.Errorf("%q: %v; want an error without the value", bad, err)
-		}
-	}
-}
-
 func TestHolds(t *testing.T) {
 	s := &v1alpha1.TerdutAlertSource{ObjectMeta: metav1.ObjectMeta{UID: "me"}}
 	good := func() *corev1.Secret {

@@ -59,6 +59,11 @@ func meant(s *v1alpha1.TerdutAlertSource) []string {
 	return names
 }
 
+// watchServers watches the addresses of servers, which webhook Secrets show.
+func (k *kind) watchServers(b *builder.Builder) *builder.Builder {
+	return b.Watches(&v1alpha1.TerdutServer{}, attach.ToChildrenOfTeams(k.Client, newList), builder.WithPredicates(attach.Moved()))
+}
+
 // watchSecrets watches the Secrets that a source owns, and, by their metadata,
 // those that its spec means: one that is in the way may go, and one that is
 // missing may come.

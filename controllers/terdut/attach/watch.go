@@ -23,6 +23,7 @@ import (
 	v1alpha1 "git.ryuvia.com/niklas/terdut-operator/api/terdut/v1alpha1"
 	"git.ryuvia.com/niklas/terdut-operator/controllers/internal/apply"
 	"git.ryuvia.com/niklas/terdut-operator/controllers/internal/outcome"
+	"git.ryuvia.com/niklas/terdut-operator/controllers/terdut/connect"
 	"git.ryuvia.com/niklas/terdut-operator/controllers/terdut/refs"
 )
 
@@ -90,6 +91,19 @@ func ServerUse() predicate.Predicate {
 	}}
 }
 
+// Moved passes the changes of a TerdutServer that give it another address.
+func Moved() predicate.Predicate {
+	never := predicate.NewPredicateFuncs(func(client.Object) bool { return false })
+	return predicate.Funcs{
+		CreateFunc: never.Create, DeleteFunc: never.Delete, GenericFunc: never.Generic,
+		UpdateFunc: func(e event.UpdateEvent) bool {
+			before, ok := e.ObjectOld.(*v1alpha1.TerdutServer)
+			now, also := e.ObjectNew.(*v1alpha1.TerdutServer)
+			return ok && also && (connect.PublicURL(before) != connect.PublicURL(now) || connect.BaseURL(before) != connect.BaseURL(now))
+		},
+	}
+}
+
 // TeamUse passes the changes of a TerdutTeam that what belongs to it acts on:
 // its ID, whether it is permitted and in sync, its deletion.
 func TeamUse() predicate.Predicate {
@@ -126,10 +140,34 @@ func ToChildren(c client.Reader, newList func() client.ObjectList) handler.Event
 
 // ToTeams maps a TerdutServer to the teams that refer to it.
 func ToTeams(c client.Reader) handler.EventHandler {
-	return handler.EnqueueRequestsFromMapFunc(func(ctx context.Context, server client.Object) []reconcile.Request {
+	return handler.EnqueueRequestsFromMapFunc(teamsOf(c))
+}
+
+// ToChildrenOfTeams maps a TerdutServer to the objects of one kind that belong
+// to its teams.
+func ToChildrenOfTeams(c client.Reader, newList func() client.ObjectList) handler.EventHandler {
+	return handler.EnqueueRequestsFromMapFunc(childrenOf(c, newList))
+}
+
+// teamsOf finds the teams that refer to a TerdutServer.
+func teamsOf(c client.Reader) handler.MapFunc {
+	return func(ctx context.Context, server client.Object) []reconcile.Request {
 		key := client.ObjectKeyFromObject(server).String()
 		return Requests(ctx, c, &v1alpha1.TerdutTeamList{}, client.MatchingFields{refs.TeamsByServer: key})
-	})
+	}
+}
+
+// childrenOf finds the objects of one kind that belong to teams of a
+// TerdutServer.
+func childrenOf(c client.Reader, newList func() client.ObjectList) handler.MapFunc {
+	return func(ctx context.Context, server client.Object) []reconcile.Request {
+		var out []reconcile.Request
+		for _, team := range teamsOf(c)(ctx, server) {
+			out = append(out, Requests(ctx, c, newList(),
+				client.InNamespace(team.Namespace), client.MatchingFields{refs.ByTeam: team.Name})...)
+		}
+		return out
+	}
 }
 
 // wakePause is the pause between two objects that are woken at once: as many
@@ -137,28 +175,15 @@ func ToTeams(c client.Reader) handler.EventHandler {
 const wakePause = 2 * time.Millisecond
 
 // WakeTeams wakes the teams of a TerdutServer.
-func WakeTeams(c client.Reader) handler.EventHandler {
-	return wake(func(ctx context.Context, server client.Object) []reconcile.Request {
-		key := client.ObjectKeyFromObject(server).String()
-		return Requests(ctx, c, &v1alpha1.TerdutTeamList{}, client.MatchingFields{refs.TeamsByServer: key})
-	})
-}
+func WakeTeams(c client.Reader) handler.EventHandler { return wake(teamsOf(c)) }
 
 // WakeChildren wakes the objects of one kind that belong to teams of a
 // TerdutServer.
 func WakeChildren(c client.Reader, newList func() client.ObjectList) handler.EventHandler {
-	return wake(func(ctx context.Context, server client.Object) []reconcile.Request {
-		var out []reconcile.Request
-		key := client.ObjectKeyFromObject(server).String()
-		for _, team := range Requests(ctx, c, &v1alpha1.TerdutTeamList{}, client.MatchingFields{refs.TeamsByServer: key}) {
-			out = append(out, Requests(ctx, c, newList(),
-				client.InNamespace(team.Namespace), client.MatchingFields{refs.ByTeam: team.Name})...)
-		}
-		return out
-	})
+	return wake(childrenOf(c, newList))
 }
 
-func wake(find func(context.Context, client.Object) []reconcile.Request) handler.EventHandler {
+func wake(find handler.MapFunc) handler.EventHandler {
 	return handler.Funcs{GenericFunc: func(
 		ctx context.Context, e event.GenericEvent, q workqueue.TypedRateLimitingInterface[reconcile.Request],
 	) {

@@ -36,3 +36,33 @@ func TestServerUse(t *testing.T) {
 		})
 	}
 }
+
+// TestMoved: what shows the address of a server is woken when that changes, and
+// only then.
+func TestMoved(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(*v1alpha1.TerdutServer)
+		wakes  bool
+	}{
+		"hostname": {func(s *v1alpha1.TerdutServer) { s.Spec.Networking.Hostname = "terdut.example.com" }, true},
+		"port":     {func(s *v1alpha1.TerdutServer) { s.Spec.Networking.ServicePort = 9090 }, true},
+		"external": {func(s *v1alpha1.TerdutServer) {
+			s.Spec.External = &v1alpha1.ServerExternal{URL: "https://terdut.example.com"}
+		}, true},
+		"listener":        {func(s *v1alpha1.TerdutServer) { s.Spec.Networking.GatewayListener = "gateways/public/https" }, false},
+		"consent":         {func(s *v1alpha1.TerdutServer) { s.Spec.AllowedTeams.Namespaces.From = v1alpha1.FromAll }, false},
+		"number of teams": {func(s *v1alpha1.TerdutServer) { s.Status.AttachedTeams = 7 }, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			before := &v1alpha1.TerdutServer{}
+			now := before.DeepCopy()
+			c.change(now)
+			if wakes := Moved().Update(event.UpdateEvent{ObjectOld: before, ObjectNew: now}); wakes != c.wakes {
+				t.Errorf("wakes: %t", wakes)
+			}
+		})
+	}
+	if Moved().Create(event.CreateEvent{Object: &v1alpha1.TerdutServer{}}) {
+		t.Error("a server that appears has no former address")
+	}
+}
