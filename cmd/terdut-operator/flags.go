@@ -57,6 +57,10 @@ func parse() settings {
 	return s
 }
 
+// bodies is the level of the log from which on the Kubernetes client logs what
+// it sends and gets.
+const bodies = 8
+
 // check refuses what cannot be meant.
 func (s settings) check() error {
 	if s.resync < time.Second {
@@ -64,6 +68,10 @@ func (s settings) check() error {
 	}
 	if l := s.limits; l.QPS <= 0 || l.Burst < 1 || l.Failures < 1 || l.ProbePause < 100*time.Millisecond {
 		return errors.New("--server-qps must be more than 0, --server-burst and --server-failures at least 1, --server-probe-pause at least 100ms")
+	}
+	if level := s.log.Level; level != nil && level.Enabled(-bodies) {
+		return fmt.Errorf("--zap-log-level shows more than is good: give at most %d; from %d on whole requests are logged, with the values of Secrets in them",
+			bodies-1, bodies)
 	}
 	return nil
 }
