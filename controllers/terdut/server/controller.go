@@ -194,6 +194,9 @@ func (r *Reconciler) install(ctx context.Context, server *v1alpha1.TerdutServer,
 	if err = r.children(ctx, server, in, seen); err != nil {
 		return err
 	}
+	if err = r.dropHMACKey(ctx, server); err != nil {
+		return err
+	}
 	seen.Identity, err = r.identify(ctx, server, serves(seen.Deployment))
 	return err
 }

@@ -98,6 +98,25 @@ func (r *Reconciler) ensureHMACKey(ctx context.Context, server *v1alpha1.TerdutS
 	return nil
 }
 
+// dropHMACKey deletes the key of a server that has no password any more. It
+// comes after the children: none of them bears an HMAC by then.
+func (r *Reconciler) dropHMACKey(ctx context.Context, server *v1alpha1.TerdutServer) error {
+	if server.Spec.External == nil && namesPassword(&server.Spec.Database) {
+		return nil
+	}
+	name := client.ObjectKey{Namespace: server.Namespace, Name: v1alpha1.DatabaseHMACSecretName(server.Name)}
+	secret := &corev1.Secret{}
+	switch err := r.Client.Get(ctx, name, secret); {
+	case apierrors.IsNotFound(err):
+		return nil
+	case err != nil:
+		return fmt.Errorf("read Secret %s: %w", name, err)
+	case !metav1.IsControlledBy(secret, server):
+		return nil
+	}
+	return r.drop(ctx, secret)
+}
+
 func holdsHMACKey(server *v1alpha1.TerdutServer, secret *corev1.Secret) bool {
 	return metav1.IsControlledBy(secret, server) && len(secret.Data[hmacKeyKey]) == hmacKeySize
 }
@@ -106,6 +125,8 @@ func holdsHMACKey(server *v1alpha1.TerdutServer, secret *corev1.Secret) bool {
 func databaseStatus(server *v1alpha1.TerdutServer, seen *Seen) *v1alpha1.ServerDatabaseStatus {
 	before := server.Status.Database
 	switch {
+	case server.Spec.External != nil:
+		return nil
 	case seen.Database == nil:
 		return before.DeepCopy()
 	case seen.Database.Password == nil || seen.Database.PasswordHMAC == "":

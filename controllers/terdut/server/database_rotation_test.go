@@ -6,7 +6,13 @@ import (
 	"strings"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	v1alpha1 "git.ryuvia.com/niklas/terdut-operator/api/terdut/v1alpha1"
 	"git.ryuvia.com/niklas/terdut-operator/controllers/internal/status"
@@ -108,5 +114,45 @@ func TestDatabaseStatusOfWhatWasNotSeen(t *testing.T) {
 	}
 	if got := databaseStatus(server, &Seen{Database: &Database{DSN: "postgres://h"}}); got != nil {
 		t.Errorf("a database without a password has nothing to remember: %+v", got)
+	}
+	server.Spec.External = &v1alpha1.ServerExternal{}
+	if got := databaseStatus(server, &Seen{}); got != nil {
+		t.Errorf("the database of a server that became external is remembered: %+v", got)
+	}
+}
+
+// TestHMACKeyGoes: the key of the HMACs is there as long as there is a password.
+func TestHMACKeyGoes(t *testing.T) {
+	password := v1alpha1.ServerDatabase{DSN: "postgres://h", PasswordSecretRef: &v1alpha1.SecretKeyRef{Name: "db"}}
+	for name, c := range map[string]struct {
+		database v1alpha1.ServerDatabase
+		external *v1alpha1.ServerExternal
+		owner    types.UID
+		stays    bool
+	}{
+		"a password":             {database: password, owner: "this", stays: true},
+		"a cluster":              {database: v1alpha1.ServerDatabase{CNPGClusterRef: &v1alpha1.DatabaseClusterRef{Name: "c"}}, owner: "this", stays: true},
+		"no password any more":   {database: v1alpha1.ServerDatabase{DSN: "postgres://h"}, owner: "this"},
+		"external":               {database: password, external: &v1alpha1.ServerExternal{}, owner: "this"},
+		"somebody else's Secret": {owner: "other", stays: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			server := &v1alpha1.TerdutServer{ObjectMeta: metav1.ObjectMeta{Namespace: "platform", Name: "terdut", UID: "this"}}
+			server.Spec.Database, server.Spec.External = c.database, c.external
+			secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{
+				Namespace: "platform", Name: v1alpha1.DatabaseHMACSecretName("terdut"), UID: "of the Secret",
+				OwnerReferences: []metav1.OwnerReference{{Kind: "TerdutServer", Name: "terdut", UID: c.owner, Controller: new(true)}},
+			}}
+			r := &Reconciler{Client: fake.NewClientBuilder().WithObjects(secret).Build()}
+			for range 2 { // the second time there may be none
+				if err := r.dropHMACKey(t.Context(), server); err != nil {
+					t.Fatal(err)
+				}
+			}
+			err := r.Client.Get(t.Context(), client.ObjectKeyFromObject(secret), secret)
+			if there := !apierrors.IsNotFound(err); there != c.stays {
+				t.Errorf("it is there: %v", there)
+			}
+		})
 	}
 }

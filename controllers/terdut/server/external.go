@@ -24,6 +24,9 @@ func (r *Reconciler) external(ctx context.Context, server *v1alpha1.TerdutServer
 		return err
 	}
 	seen.Converged = true
+	if err = r.dropHMACKey(ctx, server); err != nil {
+		return err
+	}
 	if err = r.reach(ctx, server); err != nil {
 		return err
 	}
