@@ -140,8 +140,10 @@ func (l *lane) rest(ctx context.Context, start *world) error {
 // arrive waits for the answer to a change.
 func (l *lane) arrive(ctx context.Context, g group, c change, start, want *world) error {
 	if reason, unfit := g.sample.Unfit[c.name]; unfit {
-		if err := l.world.says(ctx, reason); err != nil {
-			return err
+		for _, w := range []*world{want, l.world} {
+			if err := w.says(ctx, reason); err != nil {
+				return err
+			}
 		}
 		return l.untouched(ctx, start)
 	}

@@ -122,6 +122,7 @@ func (w *world) cluster(ctx context.Context) (fields, error) {
 func shape(o *unstructured.Unstructured) fields {
 	annotations := plainMap(o.GetAnnotations())
 	delete(annotations, v1alpha1.AnnotationReconcile)
+	delete(annotations, v1alpha1.AnnotationKeyName) // the server names the first key, and we name the later ones
 	out := fields{"labels": o.GetLabels(), "annotations": mask(annotations), "finalizers": o.GetFinalizers()}
 	for _, owner := range o.GetOwnerReferences() {
 		out["owner"] = owner.Kind + " " + owner.Name
@@ -195,7 +196,7 @@ var volatile = []string{
 	"uid", "serverUID", "ownerUID", "createdAt", "lastTransitionTime", "intent", "id", "teamID", "integrationID", "switchID", "keyID", "userID",
 	"accountID", "passwordHMAC", "revokeAfter", "deleteAfter", "clusterIP", "clusterIPs",
 	v1alpha1.AnnotationKeyID, v1alpha1.AnnotationUserID, v1alpha1.AnnotationKeyIssued, v1alpha1.AnnotationIntegrationID,
-	v1alpha1.AnnotationDatabasePassword, v1alpha1.AnnotationBootstrapAttempt, v1alpha1.AnnotationKeyName,
+	v1alpha1.AnnotationDatabasePassword, v1alpha1.AnnotationBootstrapAttempt,
 }
 
 // mask hides the values of volatile fields, but not whether there is one.
