@@ -118,12 +118,18 @@ func (p *pass[T, A, D]) freshen() {
 }
 
 // askedName is the wanted name, where an object that bears it shows another
-// spelling. One that still bears our mark was not asked to bear it yet.
+// spelling. One that still bears our mark, and one that was found by its key
+// under quite another name, was not asked to bear it yet.
 func (p *pass[T, A, D]) askedName(t *Thing[D]) string {
-	if t.Name == p.want.Name || isMarked(t.Name) {
+	r := p.state.Record
+	switch {
+	case t.Name == p.want.Name || isMarked(t.Name):
 		return ""
+	case p.spelt == (spelling{id: t.ID, asked: p.want.Name, got: t.Name}), alike(t.Name, p.want.Name),
+		r != nil && r.ID == t.ID && r.AskedName == p.want.Name && r.Name == t.Name:
+		return p.want.Name
 	}
-	return p.want.Name
+	return ""
 }
 
 // owned is a state without what was copied or restored from another resource:

@@ -120,6 +120,23 @@ func TestNormalizingServerAdopts(t *testing.T) {
 	}
 }
 
+// TestFoundByItsKey: an object that is found again by its key, because the status
+// is lost or older than the last renaming, is given the wanted name. What it is
+// called is not how the server spells that name.
+func TestFoundByItsKey(t *testing.T) {
+	w := newWorld(Provisional, true)
+	w.things = []Thing[string]{{ID: 1000, Name: "beta", CreatedAt: "long ago", Body: "one"}}
+	w.secrets[w.put("a", "Alpha", "one").UID] = 1000
+	for range 3 {
+		if err := w.finish(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := holdsOne("a", "Alpha", "one")(w); err != nil {
+		t.Errorf("%v; log %v", err, w.log)
+	}
+}
+
 // TestCopiedStatus: a resource whose status was copied from another one, with
 // what that had recorded, begun or replaced, does nothing to it, deleted or not.
 func TestCopiedStatus(t *testing.T) {
