@@ -60,6 +60,15 @@ func podGroups() []group {
 		}, []fields{
 			{"name": "A", "value": "b", "valueFrom": fieldRef},
 		}),
+		envGroup("set exactly one of fieldRef", []fields{
+			{"name": "A", "valueFrom": fieldRef},
+			{"name": "A", "valueFrom": fields{"configMapKeyRef": fields{"name": "c", "key": "k"}}},
+			{"name": "A", "valueFrom": fields{"resourceFieldRef": fields{"resource": "limits.memory"}}},
+			{"name": "A", "valueFrom": fields{"fileKeyRef": fields{"volumeName": "v", "path": "p", "key": "K"}}},
+		}, []fields{
+			{"name": "A", "valueFrom": fields{}},
+			{"name": "A", "valueFrom": fields{"fieldRef": fields{"fieldPath": "metadata.name"}, "secretKeyRef": fields{"name": "s", "key": "k"}}},
+		}),
 		envGroup("redirect the database", []fields{
 			{"name": "pgpassword", "value": "x"}, {"name": "MYPGHOST", "value": "x"},
 		}, []fields{
