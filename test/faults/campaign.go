@@ -50,7 +50,10 @@ func (s Scenario) refer() (*reference, Verdict, error) {
 	if err != nil {
 		return nil, Verdict{}, err
 	}
-	ref := &reference{state: r.state(), effects: r.Injector.Effects(), foreign: r.strays()}
+	ref := &reference{
+		state: r.state(), foreign: r.strays(),
+		effects: r.Injector.Effects(), changes: r.Injector.Changes(), reads: r.Injector.Reads(),
+	}
 	ref.created, ref.deleted, _ = r.watch.told()
 	if !s.Orphans {
 		ref.foreign = nil
@@ -59,20 +62,15 @@ func (s Scenario) refer() (*reference, Verdict, error) {
 	return ref, verdict, r.Stop()
 }
 
-// try plays a scenario with faults and judges it.
-func (s Scenario) try(ref *reference, faults ...inject.Fault) Verdict {
-	v, _ := s.tell(ref, faults...)
-	return v
-}
-
-// tell is try, with what happened.
+// tell plays a scenario with faults, judges it, and tells what happened.
 func (s Scenario) tell(ref *reference, faults ...inject.Fault) (Verdict, string) {
 	r, err := s.play(faults...)
 	if err != nil {
-		return Verdict{Wrong: []string{err.Error()}, Fired: true}, ""
+		return Verdict{Wrong: []string{err.Error()}, Fired: true}, storyOf(r)
 	}
 	story := r.story()
-	v := r.oracles(ref, allowed(faults))
+	v := r.oracles(ref, excused(faults))
+	v.note(r)
 	s.forgive(r, &v, faults)
 	if err := r.Stop(); err != nil {
 		v.Wrong = append(v.Wrong, err.Error())
@@ -80,11 +78,24 @@ func (s Scenario) tell(ref *reference, faults ...inject.Fault) (Verdict, string)
 	return v, story
 }
 
-// allowed is how many writes more than in the reference there may be. A stale
-// view is no excuse for one.
-func allowed(faults []inject.Fault) (n int) {
+func storyOf(r *Run) string {
+	if r == nil {
+		return ""
+	}
+	return r.story()
+}
+
+// note adds what a run in memory knows of itself.
+func (v *Verdict) note(r *Run) {
+	if l, ok := r.Engine.(*loop); ok {
+		v.Misled, v.Passes = l.sight.wrong, l.most
+	}
+}
+
+// excused is how many writes more than in the reference there may be.
+func excused(faults []inject.Fault) (n int) {
 	for _, f := range faults {
-		if f.Mode != inject.Lagging && f.Mode != inject.Frozen {
+		if f.Mode.Excuses() {
 			n++
 		}
 	}
@@ -96,13 +107,11 @@ func allowed(faults []inject.Fault) (n int) {
 // final state. What must never happen is not forgiven.
 func (s Scenario) forgive(r *Run, v *Verdict, faults []inject.Fault) {
 	for _, allowance := range s.Allowed {
-		at := slices.ContainsFunc(faults, func(f inject.Fault) bool {
-			return slices.Contains(allowance.At, f)
-		})
-		if !at || !strings.Contains(strings.Join(r.state(), "\n")+"\n", "reason = "+allowance.Reason+"\n") {
+		at := slices.IndexFunc(faults, func(f inject.Fault) bool { return slices.Contains(allowance.At, f) })
+		if at < 0 || !strings.Contains(strings.Join(r.state(), "\n")+"\n", "reason = "+allowance.Reason+"\n") {
 			continue
 		}
-		v.Allowed = append(v.Allowed, allowance.Reason)
+		v.Allowed = append(v.Allowed, fmt.Sprintf("%s after %s: %s", allowance.Reason, faults[at], allowance.Why))
 		v.Wrong = slices.DeleteFunc(v.Wrong, func(w string) bool {
 			return strings.HasPrefix(w, "1 ") || strings.HasPrefix(w, "2 ")
 		})
@@ -111,10 +120,6 @@ func (s Scenario) forgive(r *Run, v *Verdict, faults []inject.Fault) {
 }
 
 // repro is the line that repeats one run alone.
-func (s Scenario) repro(faults []inject.Fault) string {
-	texts := make([]string, 0, len(faults))
-	for _, f := range faults {
-		texts = append(texts, f.String())
-	}
-	return fmt.Sprintf("SCENARIO=%q FAULTS=%q go test -count=1 ./test/faults -run Campaign -v", s.Name, strings.Join(texts, " && "))
+func (s Scenario) repro(p plan) string {
+	return fmt.Sprintf("SCENARIO=%q FAULTS=%q go test -count=1 ./test/faults -run Campaign -v", s.Name, p)
 }

@@ -2,9 +2,11 @@ package faults
 
 import (
 	"os"
-	"slices"
+	"runtime"
+	"runtime/debug"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -16,18 +18,16 @@ import (
 // suite is the name under which the figures are published.
 const suite = "faults"
 
-// sample is how many runs with one fault each scenario gets in make test, which
-// has the race detector.
-const sample = 6
-
 // complaints is how many failures of one scenario are shown.
 const complaints = 4
 
-// TestCampaign interrupts every scenario. The environment chooses:
-// SCENARIO, the name of one; FAULTS, one run of it, as a failure prints it;
-// MODE, some modes; SINGLES, how many runs with one fault each scenario gets, 0 for all; PAIRS,
-// the same for runs with a named pair of faults, which there are none of
-// otherwise; FULL=1, all pairs instead of the named ones.
+// none is a limit that lets nothing run.
+const none = -1
+
+// TestCampaign interrupts every scenario. The environment chooses: SCENARIO, the
+// name of one; FAULTS, one run of it, as a failure prints it; MODE, some modes;
+// SINGLES, ENDS, VIEWS, READS and PAIRS, how many runs of that sort each scenario
+// gets, 0 for all; FULL=1, all pairs instead of the named ones and a sample.
 func TestCampaign(t *testing.T) {
 	if only := os.Getenv("FAULTS"); only != "" {
 		repeat(t, os.Getenv("SCENARIO"), only)
@@ -36,27 +36,24 @@ func TestCampaign(t *testing.T) {
 	if err := figures.Start(suite); err != nil {
 		t.Fatal(err)
 	}
-	counts, begin, effects := NewTable(), time.Now(), 0
+	defer debug.SetGCPercent(debug.SetGCPercent(400)) // a run leaves a lot behind at once
+	table, begin, found := NewTable(), time.Now(), 0
 	for _, s := range Scenarios() {
 		if only := os.Getenv("SCENARIO"); only == "" || only == s.Name {
-			t.Run(s.Name, func(t *testing.T) { effects += campaign(t, s, counts) })
+			t.Run(s.Name, func(t *testing.T) {
+				c := &campaign{scenario: s, table: table, traces: map[inject.Fault][]string{}}
+				start := time.Now()
+				c.run(t)
+				table.Took[s.Name] = time.Since(start)
+				found += len(c.ref.effects)
+			})
 		}
 	}
-	if err := counts.Print(os.Stdout); err != nil {
+	if err := table.Print(os.Stdout); err != nil {
 		t.Fatal(err)
 	}
-	for reason, n := range counts.Allowed {
-		t.Logf("declared allowance %s: %d runs", reason, n)
-	}
-	all, both := counts.Sum(""), counts.Sum("pairs")
-	publish(t, figures.Value(suite, "effects", effects, ""))
-	publish(t, figures.Count(suite, "crash-points", all.Survived-both.Survived, all.Total-both.Total))
-	if both.Total > 0 {
-		publish(t, figures.Count(suite, "crash-pairs", both.Survived, both.Total))
-	}
-	for reason, n := range counts.Allowed {
-		publish(t, figures.Value(suite, "allowance-"+reason, n, ""))
-	}
+	publish(t, figures.Value(suite, "effects", found, ""))
+	table.publish(t)
 	publish(t, figures.Value(suite, "campaign", int(time.Since(begin).Seconds()), "s"))
 }
 
@@ -67,57 +64,145 @@ func publish(t *testing.T, err error) {
 	}
 }
 
-// campaign runs one scenario with every fault, and tells how many effects it has.
-func campaign(t *testing.T, s Scenario, counts *Table) int {
-	ref := referenceOf(t, s)
-	shown := 0
-	try := func(column string, faults []inject.Fault) {
-		v := inBubble(t, s, ref, faults)
-		counts.Count(s.Name, column, len(v.Wrong) == 0)
-		for _, reason := range v.Allowed {
-			counts.Allowed[reason]++
+// publish publishes the figures.
+func (tab *Table) publish(t *testing.T) {
+	t.Helper()
+	for _, f := range append(families(), family{figure: pairsFigure}) {
+		if c := tab.figures[f.figure]; c != nil {
+			publish(t, figures.Count(suite, f.figure, c.Survived, c.Total))
 		}
-		if len(v.Wrong) == 0 {
-			return
-		}
-		if shown++; shown <= complaints {
-			t.Errorf("%s\n\t%s", s.repro(faults), strings.Join(v.Wrong, "\n\t"))
-		} else {
-			t.Fail()
+		if n := tab.pruned[f.figure]; n > 0 {
+			t.Logf("%s: %d left out, because they make no difference", f.figure, n)
 		}
 	}
-	all := Singles(ref.effects, modes(t))
-	chosen := Sampled(all, limit(t, "SINGLES", sample))
-	for _, faults := range chosen {
-		try(faults[0].Mode.String(), faults)
-	}
-	if len(chosen) < len(all) {
-		t.Logf("a sample: %d of %d; SINGLES=0, as in make campaign, runs all", len(chosen), len(all))
-	}
-	if full := os.Getenv("FULL") != ""; full || os.Getenv("PAIRS") != "" {
-		all = pairs(ref.effects, full)
-		chosen = Sampled(all, limit(t, "PAIRS", 0))
-		for _, faults := range chosen {
-			try("pairs", faults)
-		}
-		if len(chosen) < len(all) {
-			t.Logf("a sample: %d of %d named pairs; PAIRS=0 runs all", len(chosen), len(all))
-		}
-	}
-	if shown > complaints {
-		t.Errorf("%d runs more failed", shown-complaints)
-	}
-	return len(ref.effects)
+	t.Logf("in %d of the views nothing was shown that was not the present", tab.plain)
+	t.Logf("in %d of the pairs the second fault met nothing", tab.unmet)
+	publish(t, figures.Value(suite, "allowances", len(tab.Allowed), ""))
+	publish(t, figures.Value(suite, "max-passes", tab.passes, ""))
+	publish(t, figures.Value(suite, "canary-values", tab.looked, ""))
+	publish(t, figures.Value(suite, "canary-hits", tab.hits, ""))
 }
 
-// modes are those that MODE names, separated by commas, or all.
-func modes(t *testing.T) []inject.Mode {
+// campaign is one scenario with every fault.
+type campaign struct {
+	scenario Scenario
+	ref      *reference
+
+	mu    sync.Mutex
+	table *Table
+	// traces are the effects of the runs with one fault at an effect.
+	traces map[inject.Fault][]string
+	shown  int
+}
+
+func (c *campaign) run(t *testing.T) {
+	c.ref = referenceOf(t, c.scenario)
+	chosen := modes(t)
+	for _, f := range families() {
+		plans, pruned := f.plans(c.ref, chosen)
+		c.table.pruned[f.figure] += pruned
+		some := Sampled(plans, limit(t, f.limit, f.sample))
+		if len(some) < len(plans) {
+			t.Logf("%s: a sample of %d of %d; %s=0, as in make campaign, runs all", f.figure, len(some), len(plans), f.limit)
+		}
+		c.try(t, f.figure, "", some)
+	}
+	c.pairs(t)
+	if c.shown > complaints {
+		t.Errorf("%d runs more failed", c.shown-complaints)
+	}
+}
+
+// pairs runs the pairs of faults, if any are wanted.
+func (c *campaign) pairs(t *testing.T) {
+	most, full := limit(t, "PAIRS", none), os.Getenv("FULL") != ""
+	if most == none && !full {
+		return
+	}
+	var named, rest []plan
+	firsts, _ := families()[0].plans(c.ref, nil)
+	var missing []plan
+	for _, first := range firsts {
+		if c.traces[first[0]] == nil {
+			missing = append(missing, first)
+		}
+	}
+	c.try(t, "crash-points", "", missing)
+	for _, first := range firsts {
+		a, b := pairs(c.ref, first[0], c.traces[first[0]])
+		named, rest = append(named, a...), append(rest, b...)
+	}
+	some := rest
+	if !full {
+		named, some = Sampled(named, most), Sampled(rest, others)
+	}
+	c.try(t, pairsFigure, namedPairs, named)
+	c.try(t, pairsFigure, otherPairs, some)
+	if len(some) == len(rest) {
+		return
+	}
+	t.Logf("of the %d pairs that are not named these %d:", len(rest), len(some))
+	for _, pair := range some {
+		t.Logf("  %s", pair)
+	}
+}
+
+// try runs plans side by side. The column is that of the mode where none is
+// named.
+func (c *campaign) try(t *testing.T, figure, column string, plans []plan) {
+	queue := make(chan plan, len(plans))
+	for _, p := range plans {
+		queue <- p
+	}
+	close(queue)
+	t.Run(figure, func(t *testing.T) {
+		for i := range min(runtime.GOMAXPROCS(0), len(plans)) {
+			t.Run(strconv.Itoa(i), func(t *testing.T) {
+				t.Parallel()
+				for p := range queue {
+					c.judge(t, figure, column, p, inBubble(t, c.scenario, c.ref, p))
+				}
+			})
+		}
+	})
+}
+
+// judge counts one run.
+func (c *campaign) judge(t *testing.T, figure, column string, p plan, v Verdict) {
+	t.Helper()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch {
+	case len(p) == 1:
+		column = p[0].Mode.String()
+		if !v.Fired {
+			v.Wrong = append(v.Wrong, "the fault has met nothing")
+		}
+		if figure == "stale-plans" && !v.Misled {
+			c.table.plain++
+		}
+		c.traces[p[0]] = v.Effects
+	case !v.Fired:
+		c.table.unmet++
+	}
+	c.table.judge(c.scenario.Name, figure, column, &v)
+	if len(v.Wrong) == 0 {
+		return
+	}
+	if c.shown++; c.shown <= complaints || os.Getenv("SHOW") != "" {
+		t.Errorf("%s\n\t%s", c.scenario.repro(p), strings.Join(v.Wrong, "\n\t"))
+	} else {
+		t.Fail()
+	}
+}
+
+// modes are those that MODE names, separated by commas; nil for all.
+func modes(t *testing.T) (out []inject.Mode) {
 	t.Helper()
 	names := os.Getenv("MODE")
 	if names == "" {
-		return slices.Concat(inject.Modes(), inject.Views())
+		return nil
 	}
-	var out []inject.Mode
 	for name := range strings.SplitSeq(names, ",") {
 		m, err := inject.ParseMode(name)
 		if err != nil {
@@ -166,7 +251,7 @@ func referenceOf(t *testing.T, s Scenario) (ref *reference) {
 // proves that no goroutine is left: it does not end before all have.
 func inBubble(t *testing.T, s Scenario, ref *reference, faults []inject.Fault) (v Verdict) {
 	t.Helper()
-	synctest.Test(t, func(*testing.T) { v = s.try(ref, faults...) })
+	synctest.Test(t, func(*testing.T) { v, _ = s.tell(ref, faults...) })
 	return v
 }
 

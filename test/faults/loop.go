@@ -36,14 +36,13 @@ type loop struct {
 	now   *operator.Incarnation
 	fence *inject.Fence
 	queue map[world.ID]*turn
-	// lag is how many revisions the cache is behind; frozen holds kinds of which
-	// it sees nothing new.
-	lag    int64
-	frozen map[string]int64
-	// thaw is how many idle moments more they stay so.
-	thaw int
+	// sight is what the cache shows.
+	sight *sight
 	// twisted is what went wrong while another incarnation worked.
 	twisted error
+	// passes are those since the last step, most the most that one took until
+	// nothing was written any more.
+	passes, most int
 }
 
 // turn is when an object is looked at next.
@@ -62,10 +61,11 @@ func InBubble() (*Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &loop{world: w, queue: map[world.ID]*turn{}, frozen: map[string]int64{}}
+	l := &loop{world: w, queue: map[world.ID]*turn{}, sight: newSight(w)}
 	l.Run = NewRun(w, w.Client(w.Live(), nil), l)
 	l.Injector.Twist = l.twist
 	w.Watch(l.Changed)
+	w.Watch(l.hear)
 	return l.Run, l.start()
 }
 
@@ -73,12 +73,10 @@ func InBubble() (*Run, error) {
 // present.
 func (l *loop) start() error {
 	fence := &inject.Fence{}
-	around := l.Injector.Kubernetes(fence)
-	cached, live := l.world.Live(), l.world.Live()
-	cached.At, cached.Around, cached.Filter, cached.Shape = l.sees, around, inCache, asCached
-	live.Around = around
+	cached, live := l.view(), l.world.Live()
+	cached.Around, live.Around, live.Turn = l.Injector.Cached(fence), l.Injector.Live(fence), l.turn
 	one, err := operator.Start(context.Background(), operator.Options{
-		Client: l.world.Client(cached, around), Live: live, Indexer: l.world,
+		Client: l.world.Client(cached, l.Injector.Kubernetes(fence)), Live: live, Indexer: l.world,
 		Transport: l.Injector.REST(fence, l.Network()),
 		Recorder:  recorder{l.Run}, Resync: resync,
 		Log: funcr.New(func(prefix, args string) { l.Logged(prefix + args) }, funcr.Options{Verbosity: 10}),
@@ -86,19 +84,12 @@ func (l *loop) start() error {
 	if err != nil {
 		return err
 	}
+	fence.Stop = one.Tell
 	l.now, l.fence = one, fence
 	for _, t := range l.queue {
 		*t = turn{seen: -1}
 	}
 	return nil
-}
-
-// sees is the revision up to which the operator's cache shows a kind.
-func (l *loop) sees(kind string) int64 {
-	if at, ok := l.frozen[kind]; ok {
-		return at
-	}
-	return max(l.world.Revision()-l.lag, 0)
 }
 
 // inCache tells what the operator's cache holds: of these kinds, what bears its
@@ -130,6 +121,7 @@ func (l *loop) Stop() error {
 // Settle implements Engine: nothing changes for the horizon.
 func (l *loop) Settle() error {
 	quiet, writes := time.Now(), l.writes()
+	l.passes = 0
 	for range 2000 {
 		changed, err := l.actors()
 		if err != nil {
@@ -141,6 +133,7 @@ func (l *loop) Settle() error {
 		}
 		if l.writes() != writes {
 			quiet, writes = time.Now(), l.writes()
+			l.most = max(l.most, l.passes)
 		}
 		if ran || changed || l.Injector.Deliver() || l.catchUp() {
 			continue
@@ -206,10 +199,17 @@ func (l *loop) due() []world.ID {
 func (l *loop) pass(id world.ID) error {
 	t := l.queue[id]
 	one, fence := l.now, l.fence
+	l.passes++
 	result, err := one.Reconcile(context.Background(), id.Kind, id.NamespacedName)
 	if one != l.now {
 		fence.Down = true // another one has the lease
 		return errors.Join(one.Stop(), l.twisted)
+	}
+	if one.Told() && !fence.Down {
+		if err := one.Finish(); err != nil {
+			l.Failed(id, err)
+		}
+		fence.Down = true
 	}
 	if fence.Down {
 		return errors.Join(one.Stop(), l.start())

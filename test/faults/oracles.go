@@ -10,16 +10,28 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"git.ryuvia.com/niklas/terdut-operator/test/faults/inject"
 )
 
 // Verdict is what the oracles say of one run.
 type Verdict struct {
 	// Wrong are the complaints; none means survived.
 	Wrong []string
-	// Allowed are the reasons of declared losses that were met.
+	// Allowed are the declared losses that were met.
 	Allowed []string
-	// Fired is true when every fault has met its effect.
+	// Fired is true when every fault has met its point.
 	Fired bool
+	// Effects are the labels of all effects, in order.
+	Effects []string
+	// Looked is how many values of Secrets the outputs were searched for, Hits how
+	// many of them were found.
+	Looked, Hits int
+	// Misled is true when the operator was shown what was not the present, and
+	// Passes the most that one step took until nothing was written any more; both
+	// are known in memory only.
+	Misled bool
+	Passes int
 }
 
 // reference is what an undisturbed run has shown.
@@ -27,6 +39,7 @@ type reference struct {
 	state            []string
 	created, deleted map[string]int
 	effects          []string
+	changes, reads   []inject.Point
 	foreign          []string
 }
 
@@ -61,10 +74,12 @@ func (r *Run) oracles(ref *reference, faults int) (v Verdict) {
 	if err := r.stays(); err != nil {
 		add("5 stable: %v", err)
 	}
-	for _, line := range r.leaks() {
+	found := r.leaks()
+	for _, line := range found {
 		add("6 clean: %s", line)
 	}
-	v.Fired = r.Injector.Fired()
+	v.Looked, v.Hits = len(r.watch.values()), len(found)
+	v.Fired, v.Effects = r.Injector.Fired(), r.Injector.Effects()
 	return v
 }
 

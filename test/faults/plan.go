@@ -1,25 +1,97 @@
 package faults
 
 import (
-	"cmp"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"git.ryuvia.com/niklas/terdut-operator/test/faults/inject"
 )
 
-// Singles are all faults of one effect.
-func Singles(effects []string, modes []inject.Mode) [][]inject.Fault {
-	var out [][]inject.Fault
-	for _, label := range effects {
-		for _, mode := range modes {
-			out = append(out, []inject.Fault{{Label: label, Mode: mode}})
+// plan is what goes wrong in one run.
+type plan []inject.Fault
+
+// String is the plan as FAULTS reads it.
+func (p plan) String() string {
+	texts := make([]string, 0, len(p))
+	for _, f := range p {
+		texts = append(texts, f.String())
+	}
+	return strings.Join(texts, " && ")
+}
+
+// family is a sort of plans that shares a figure.
+type family struct {
+	// figure is its name.
+	figure string
+	// limit is the variable of the environment that says how many of them each
+	// scenario gets at most; 0 means all.
+	limit string
+	// sample is what make test takes.
+	sample int
+	modes  []inject.Mode
+	// points are where its modes can happen in an undisturbed run.
+	points func(*reference) []inject.Point
+}
+
+// families are all sorts of runs with one fault.
+func families() []family {
+	return []family{
+		{figure: "crash-points", limit: "SINGLES", modes: inject.Modes(), points: effects(inject.Modes())},
+		{figure: "overlaps", limit: "ENDS", sample: 4, modes: []inject.Mode{inject.Overlap}, points: effects([]inject.Mode{inject.Overlap})},
+		{figure: "graceful-ends", limit: "ENDS", sample: 4, modes: inject.Stops(), points: effects(inject.Stops())},
+		{
+			figure: "stale-plans", limit: "VIEWS", sample: 10, modes: slices.Concat(inject.Views(), inject.Hidden(), []inject.Mode{inject.Shuffled}),
+			points: func(ref *reference) []inject.Point {
+				return slices.Concat(effects(inject.Views())(ref), ref.changes, orders())
+			},
+		},
+		{figure: "read-faults", limit: "READS", sample: 10, modes: inject.Reads(), points: func(ref *reference) []inject.Point { return ref.reads }},
+	}
+}
+
+// effects has modes at each effect.
+func effects(modes []inject.Mode) func(*reference) []inject.Point {
+	return func(ref *reference) (out []inject.Point) {
+		for _, label := range ref.effects {
+			out = append(out, inject.Point{Label: label, Modes: modes})
 		}
+		return out
+	}
+}
+
+// orders are the orders of lists that each scenario is run in.
+func orders() (out []inject.Point) {
+	for i := range 4 {
+		out = append(out, inject.Point{Label: fmt.Sprintf("LISTS #%d", i+1), Modes: []inject.Mode{inject.Shuffled}})
 	}
 	return out
+}
+
+// plans are those of a family for one scenario, in some modes or, without any, in
+// all, and how many were left out because they make no difference.
+func (f family) plans(ref *reference, some []inject.Mode) (out []plan, pruned int) {
+	for _, point := range f.points(ref) {
+		for _, mode := range f.modes {
+			if len(some) > 0 && !slices.Contains(some, mode) {
+				continue
+			}
+			if slices.Contains(point.Modes, mode) {
+				out = append(out, plan{{Label: point.Label, Mode: mode}})
+			} else if applies(mode, point.Label) {
+				pruned++
+			}
+		}
+	}
+	return out, pruned
+}
+
+// applies tells whether a mode is one of points of that sort at all.
+func applies(mode inject.Mode, label string) bool {
+	if strings.HasPrefix(label, "CHANGE ") {
+		return mode == inject.HiddenEvent || mode == inject.HiddenVersion
+	}
+	return mode == inject.ReadEmpty && strings.Contains(label, " list ")
 }
 
 // near is how far apart the two faults of a named pair are, in effects.
@@ -28,31 +100,42 @@ const near = 5
 // short is up to how many effects a scenario has all pairs.
 const short = 10
 
-// pairs are the named pairs of a scenario: all of them for a short one;
-// otherwise crash-after and lost-response, up to near effects apart. With full
-// there is no limit.
-func pairs(effects []string, full bool) [][]inject.Fault {
-	all := full || len(effects) <= short
-	modes := []inject.Mode{inject.CrashAfter, inject.LostResponse}
-	if all {
-		modes = inject.Modes()
-	}
-	var out [][]inject.Fault
-	for i, first := range effects {
-		for j := i + 1; j < len(effects) && (all || j-i <= near); j++ {
-			for _, a := range modes {
-				for _, b := range modes {
-					out = append(out, []inject.Fault{{Label: first, Mode: a}, {Label: effects[j], Mode: b}})
-				}
+// others is how many of the pairs that are not named each scenario gets.
+const others = 20
+
+// pairs are the second faults after a first one: those that are named, and the
+// rest. trace are the effects of the run with the first one, so that what is done
+// to recover is interrupted too. Of a short scenario all pairs are named; of
+// others crash-after and lost-response, up to near effects apart.
+func pairs(ref *reference, first inject.Fault, trace []string) (named, rest []plan) {
+	hard := []inject.Mode{inject.CrashAfter, inject.LostResponse}
+	at := slices.Index(trace, first.Label)
+	for i := at + 1; at >= 0 && i < len(trace); i++ {
+		for _, mode := range inject.Modes() {
+			pair := plan{first, {Label: trace[i], Mode: mode}}
+			if len(ref.effects) <= short || i-at <= near && slices.Contains(hard, first.Mode) && slices.Contains(hard, mode) {
+				named = append(named, pair)
+			} else {
+				rest = append(rest, pair)
 			}
+		}
+	}
+	return named, rest
+}
+
+// Singles are all faults of some modes at some points.
+func Singles(labels []string, modes []inject.Mode) (out [][]inject.Fault) {
+	for _, label := range labels {
+		for _, mode := range modes {
+			out = append(out, []inject.Fault{{Label: label, Mode: mode}})
 		}
 	}
 	return out
 }
 
 // Sampled is a fixed sample of the plans, so that at most so many are left,
-// spread over effects and modes alike.
-func Sampled(plans [][]inject.Fault, most int) [][]inject.Fault {
+// spread over points and modes alike.
+func Sampled[P any](plans []P, most int) []P {
 	if most <= 0 || len(plans) <= most {
 		return plans
 	}
@@ -65,7 +148,7 @@ func Sampled(plans [][]inject.Fault, most int) [][]inject.Fault {
 		chosen = append(chosen, i*step%len(plans))
 	}
 	slices.Sort(chosen)
-	out := make([][]inject.Fault, 0, most)
+	out := make([]P, 0, most)
 	for _, i := range chosen {
 		out = append(out, plans[i])
 	}
@@ -78,92 +161,4 @@ func divisor(a, b int) int {
 		a, b = b, a%b
 	}
 	return a
-}
-
-// Cell is one field of the table.
-type Cell struct{ Survived, Total int }
-
-// Table counts by scenario and mode.
-type Table struct {
-	rows  []string
-	cells map[string]map[string]*Cell
-	// Allowed counts declared losses, by reason.
-	Allowed map[string]int
-}
-
-// NewTable makes an empty table.
-func NewTable() *Table {
-	return &Table{cells: map[string]map[string]*Cell{}, Allowed: map[string]int{}}
-}
-
-// Count counts a run.
-func (t *Table) Count(scenario, column string, survived bool) {
-	if t.cells[scenario] == nil {
-		t.rows = append(t.rows, scenario)
-		t.cells[scenario] = map[string]*Cell{}
-	}
-	c := t.cells[scenario][column]
-	if c == nil {
-		c = &Cell{}
-		t.cells[scenario][column] = c
-	}
-	c.Total++
-	if survived {
-		c.Survived++
-	}
-}
-
-// Sum is all cells of the columns that begin in that way.
-func (t *Table) Sum(prefix string) (out Cell) {
-	for _, row := range t.cells {
-		for name, c := range row {
-			if strings.HasPrefix(name, prefix) {
-				out.Survived += c.Survived
-				out.Total += c.Total
-			}
-		}
-	}
-	return out
-}
-
-// Print writes the table, survived of all in each cell.
-func (t *Table) Print(to io.Writer) error {
-	var columns []string
-	for _, row := range t.cells {
-		for name := range row {
-			if !slices.Contains(columns, name) {
-				columns = append(columns, name)
-			}
-		}
-	}
-	order := append(modeColumns(), "pairs")
-	slices.SortFunc(columns, func(a, b string) int {
-		return cmp.Or(slices.Index(order, a)-slices.Index(order, b), cmp.Compare(a, b))
-	})
-	var text strings.Builder
-	text.WriteString("SCENARIO\t" + strings.ToUpper(strings.Join(columns, "\t")) + "\n")
-	for _, name := range t.rows {
-		text.WriteString(name)
-		for _, column := range columns {
-			if c := t.cells[name][column]; c != nil {
-				fmt.Fprintf(&text, "\t%d/%d", c.Survived, c.Total)
-			} else {
-				text.WriteString("\t-")
-			}
-		}
-		text.WriteString("\n")
-	}
-	w := tabwriter.NewWriter(to, 0, 0, 2, ' ', 0)
-	if _, err := io.WriteString(w, text.String()); err != nil {
-		return err
-	}
-	return w.Flush()
-}
-
-func modeColumns() []string {
-	var out []string
-	for _, m := range slices.Concat(inject.Modes(), inject.Views()) {
-		out = append(out, m.String())
-	}
-	return out
 }

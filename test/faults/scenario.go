@@ -35,6 +35,8 @@ type Scenario struct {
 type Allowance struct {
 	// Reason is how the operator says so.
 	Reason string
+	// Why says, for people, what makes it unavoidable.
+	Why string
 	// At are the faults that may lead to it, and no others.
 	At []inject.Fault
 }

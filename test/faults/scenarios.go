@@ -15,10 +15,11 @@ import (
 // Scenarios are all scenarios of the campaign.
 func Scenarios() []Scenario {
 	// The answer to a bootstrap exists once: it must arrive, and be written.
-	lost := []Allowance{{Reason: v1alpha1.ReasonBootstrapKeyLost, At: []inject.Fault{
+	lost := []Allowance{{Reason: v1alpha1.ReasonBootstrapKeyLost, Why: keyOnce, At: []inject.Fault{
 		{Label: "REST POST /api/bootstrap #1", Mode: inject.CrashAfter},
 		{Label: "REST POST /api/bootstrap #1", Mode: inject.OldCache},
 		{Label: "REST POST /api/bootstrap #1", Mode: inject.LostResponse},
+		{Label: "REST POST /api/bootstrap #1", Mode: inject.Late},
 		{Label: "K8S apply Secret platform/terdut-operator-credentials #2", Mode: inject.CrashBefore},
 	}}}
 	today := refserver.Options{Capabilities: &refserver.Capabilities{Me: true, ListKeys: true, CreatedAt: true}}
@@ -77,6 +78,9 @@ func Scenarios() []Scenario {
 		}, Orphans: true},
 	}
 }
+
+// keyOnce is why a bootstrap is not always survived.
+const keyOnce = "the key of a server that takes no key which the caller chooses is in one answer, and that has not come to a Secret"
 
 // installed makes a server with a mode of credentials, and waits until it is
 // Ready.

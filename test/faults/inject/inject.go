@@ -1,107 +1,31 @@
-// Package inject interrupts the operator at one of its effects. An effect is a
-// request that can change something, to the API server or to a terdut-server;
-// both are counted by one injector, and each effect has a label that is the same
-// in every run: "K8S apply Secret ns/a #1", "REST POST /api/teams #1".
+// Package inject makes something go wrong at one point of a run. There are three
+// sorts of points, and each has a label that is the same in every run:
+//
+//   - an effect is a request that can change something, to the API server or to a
+//     terdut-server: "K8S apply Secret ns/a #1", "REST POST /api/teams #1";
+//   - a read is a question to either of them, or a list that is read from the
+//     cache: "K8S get Secret ns/a #1", "CACHE list TerdutTeam / #2";
+//   - a change is what has become of an object of the API server, whoever did it:
+//     "CHANGE Secret ns/a #2".
 package inject
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
 )
-
-// Mode is how a request ends badly.
-type Mode int
-
-// The modes.
-const (
-	// CrashBefore: the process ends before the request is sent.
-	CrashBefore Mode = iota
-	// CrashAfter: it ends after the request was carried out.
-	CrashAfter
-	// LostResponse: the request is carried out, its answer does not arrive.
-	LostResponse
-	// Refused: the request does not arrive.
-	Refused
-	// Conflict: the answer is a 409, and nothing was done.
-	Conflict
-	// Invalid: the answer is a 422, and nothing was done.
-	Invalid
-	// TooMany: the answer is a 429, and nothing was done.
-	TooMany
-	// Late: the caller sees a time-out, and the request is carried out after it
-	// was tried again.
-	Late
-
-	// Lagging: from here on the operator's cache is some writes behind.
-	Lagging
-	// Frozen: from here on it shows nothing new of any custom resource.
-	Frozen
-	// OldCache: crash-after, and the next incarnation begins with the past.
-	OldCache
-	// Overlap: before the request is sent another incarnation has begun and has
-	// done all that it could; then this one ends its pass, without its lease.
-	Overlap
-)
-
-var modeNames = []string{
-	"crash-before", "crash-after", "lost-response", "refused", "409", "422", "429", "late-duplicate",
-	"lagging-view", "frozen-view", "old-cache", "overlap",
-}
-
-// Views are the modes in which every request is answered well, and what the
-// operator sees, or who else acts, is wrong.
-func Views() []Mode { return []Mode{Lagging, Frozen, OldCache, Overlap} }
-
-// Modes are the modes in which a request ends badly.
-func Modes() []Mode {
-	return []Mode{CrashBefore, CrashAfter, LostResponse, Refused, Conflict, Invalid, TooMany, Late}
-}
-
-// String implements fmt.Stringer.
-func (m Mode) String() string { return modeNames[m] }
-
-// ParseMode reads the name of a mode.
-func ParseMode(name string) (Mode, error) {
-	i := slices.Index(modeNames, name)
-	if i < 0 {
-		return 0, fmt.Errorf("there is no mode %q: use one of %s", name, strings.Join(modeNames, ", "))
-	}
-	return Mode(i), nil
-}
-
-// Crashes tells whether the process ends.
-func (m Mode) Crashes() bool { return m == CrashBefore || m == CrashAfter }
-
-// Arrives tells whether the request is carried out, sooner or later, although
-// nobody hears of it.
-func (m Mode) Arrives() bool { return m == CrashAfter || m == LostResponse || m == Late }
-
-// Fault is one bad end of one effect.
-type Fault struct {
-	Label string
-	Mode  Mode
-}
-
-// String is the fault as Parse reads it.
-func (f Fault) String() string { return f.Mode.String() + " @ " + f.Label }
-
-// Parse reads a fault.
-func Parse(text string) (Fault, error) {
-	mode, label, ok := strings.Cut(text, " @ ")
-	if !ok {
-		return Fault{}, fmt.Errorf("read fault %q: write <mode> @ <label>", text)
-	}
-	m, err := ParseMode(mode)
-	return Fault{Label: label, Mode: m}, err
-}
 
 // Fence stands between one incarnation and everything outside of it. Once it
 // is down nothing passes, so that no goroutine of a process that has ended does
 // anything.
-type Fence struct{ Down bool }
+type Fence struct {
+	Down bool
+	// Stop tells the incarnation to end, as a signal does. Nil for one that
+	// cannot be told.
+	Stop func()
+}
 
 // errFenced is what a process sees that has ended; nobody reads it.
 var errFenced = errors.New("the process has ended")
@@ -109,23 +33,36 @@ var errFenced = errors.New("the process has ended")
 // errLost is what a caller sees of an answer that does not arrive.
 var errLost = errors.New("read: connection reset by peer")
 
-// Injector counts the effects of all incarnations and makes some end badly. Its
-// lock keeps the books together; whoever has several goroutines sees to it that
-// effects come one after the other.
+// errRefused is what a caller sees of a request that does not arrive.
+var errRefused = errors.New("dial tcp: connection refused")
+
+// Point is a read or a change, and what can go wrong with it.
+type Point struct {
+	Label string
+	// Modes are those that make a difference: a cache does not fail, and what is
+	// empty cannot be shown empty by mistake.
+	Modes []Mode
+}
+
+// Injector counts the points of all incarnations. Its lock keeps the books
+// together; whoever has several goroutines sees to it that effects come one after
+// the other.
 type Injector struct {
-	// Twist does what the modes of Views ask for.
+	// Twist does what the modes of Views and Overlap ask for.
 	Twist func(Mode)
 
 	mu sync.Mutex
-	// armed is false while the effects are not the ones that are meant, such as
+	// armed is false while the points are not the ones that are meant, such as
 	// those that prepare a scenario. They pass and are not counted.
 	armed bool
 	// faults are still to come.
 	faults []Fault
-	// trace has the label of every effect, in order.
-	trace  []string
 	counts map[string]int
-	held   []late
+	// effects, changes and reads are what was there, in order.
+	effects        []string
+	changes, reads []Point
+	held           []late
+	turns          *turns
 }
 
 type late struct {
@@ -133,14 +70,19 @@ type late struct {
 	deliver func()
 }
 
-// Arm begins to count, and makes those effects end badly that faults name.
+// Arm begins to count, and makes faults happen.
 func (j *Injector) Arm(faults ...Fault) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.armed, j.faults = true, slices.Clone(faults)
+	i := slices.IndexFunc(j.faults, func(f Fault) bool { return f.Mode == Shuffled })
+	if i >= 0 {
+		j.turns = newTurns(j.faults[i].Label)
+		j.faults = slices.Delete(j.faults, i, i+1)
+	}
 }
 
-// Fired tells whether every fault has met its effect.
+// Fired tells whether every fault has met its point.
 func (j *Injector) Fired() bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -151,30 +93,56 @@ func (j *Injector) Fired() bool {
 func (j *Injector) Effects() []string {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	return slices.Clone(j.trace)
+	return slices.Clone(j.effects)
 }
 
-// next counts an effect. counted is false while the injector is not armed, and
-// fault is nil for an effect that ends well.
-func (j *Injector) next(what string) (fault *Fault, counted bool) {
+// Changes are all changes, in order.
+func (j *Injector) Changes() []Point {
 	j.mu.Lock()
 	defer j.mu.Unlock()
+	return slices.Clone(j.changes)
+}
+
+// Reads are all reads, in order.
+func (j *Injector) Reads() []Point {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return slices.Clone(j.reads)
+}
+
+// next counts a point. It holds the lock. The label is empty while the injector
+// is not armed, and fault is nil where nothing goes wrong.
+func (j *Injector) next(what string) (label string, fault *Fault) {
 	if !j.armed {
-		return nil, false
+		return "", nil
 	}
 	if j.counts == nil {
 		j.counts = map[string]int{}
 	}
 	j.counts[what]++
-	label := fmt.Sprintf("%s #%d", what, j.counts[what])
-	j.trace = append(j.trace, label)
+	label = fmt.Sprintf("%s #%d", what, j.counts[what])
 	i := slices.IndexFunc(j.faults, func(f Fault) bool { return f.Label == label })
 	if i < 0 {
-		return nil, true
+		return label, nil
 	}
 	f := j.faults[i]
 	j.faults = slices.Delete(j.faults, i, i+1)
-	return &f, true
+	return label, &f
+}
+
+// Changed counts a change with which that can go wrong, and tells what does.
+func (j *Injector) Changed(what string, modes ...Mode) (Mode, bool) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	label, fault := j.next("CHANGE " + what)
+	if label == "" {
+		return 0, false
+	}
+	j.changes = append(j.changes, Point{Label: label, Modes: modes})
+	if fault == nil {
+		return 0, false
+	}
+	return fault.Mode, true
 }
 
 // Held tells whether something is late and was not carried out yet.
@@ -190,47 +158,77 @@ func (j *Injector) Deliver() bool {
 	return len(held) > 0
 }
 
-// effect carries out one effect, or lets it end badly. do carries out the
-// request; again is the same, later; answer makes the error of a status.
-func (j *Injector) effect(fence *Fence, what string, do func() error, again func(), answer func(Mode) error) error {
+// request is one effect: do carries it out; again does the same, later; answer
+// makes the error of a status.
+type request struct {
+	what   string
+	do     func() error
+	again  func()
+	answer func(Mode) error
+}
+
+// effect carries out one effect, or lets it end badly. What is cancelled is not
+// sent.
+func (j *Injector) effect(ctx context.Context, fence *Fence, r request) error {
 	if fence.Down {
 		return errFenced
 	}
-	fault, counted := j.next(what)
-	if !counted {
-		return do()
-	}
-	if fault == nil {
-		err := do()
-		j.retried(what)
+	if err := ctx.Err(); err != nil {
 		return err
 	}
-	switch mode := fault.Mode; mode {
-	case Lagging, Frozen, Overlap:
-		j.Twist(mode)
-		return do()
-	case OldCache:
-		_ = do() // nobody is left to hear of it
-		fence.Down = true
-		j.Twist(mode)
-		return errFenced
+	j.mu.Lock()
+	label, fault := j.next(r.what)
+	if label != "" {
+		j.effects = append(j.effects, label)
+	}
+	j.mu.Unlock()
+	if fault == nil {
+		err := r.do()
+		j.retried(r.what)
+		return err
+	}
+	return j.bad(ctx, fence, r, fault.Mode)
+}
+
+// bad lets an effect end badly.
+func (j *Injector) bad(ctx context.Context, fence *Fence, r request, mode Mode) error {
+	switch mode {
 	case CrashBefore:
 		fence.Down = true
 		return errFenced
-	case CrashAfter:
-		_ = do() // nobody is left to hear of it
+	case CrashAfter, OldCache:
+		_ = r.do() // nobody is left to hear of it
 		fence.Down = true
+		if mode == OldCache {
+			j.Twist(mode)
+		}
 		return errFenced
+	case StopBefore:
+		fence.Stop()
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		return r.do()
+	case StopAfter, StopLost:
+		err := r.do()
+		fence.Stop()
+		if mode == StopLost && ctx.Err() != nil {
+			return ctx.Err()
+		}
+		return err
 	case LostResponse:
-		_ = do() // what it says is lost
+		_ = r.do() // what it says is lost
 		return errLost
 	case Refused:
-		return errors.New("dial tcp: connection refused")
+		return errRefused
 	case Late:
-		j.held = append(j.held, late{what: what, deliver: again})
+		j.held = append(j.held, late{what: r.what, deliver: r.again})
 		return errors.New("net/http: request canceled (Client.Timeout exceeded)")
+	case Conflict, Invalid, TooMany:
+		return r.answer(mode)
 	default:
-		return answer(mode)
+		j.Twist(mode)
+		return r.do()
 	}
 }
 

@@ -27,7 +27,9 @@ func TestModes(t *testing.T) {
 		fence, done := &Fence{}, 0
 		do := func() error { done++; return nil }
 		try := func() error {
-			return j.effect(fence, "write", do, func() { _ = do() }, func(m Mode) error { return errors.New(m.String()) })
+			return j.effect(t.Context(), fence, request{
+				what: "write", do: do, again: func() { _ = do() }, answer: func(m Mode) error { return errors.New(m.String()) },
+			})
 		}
 		if err := try(); err == nil {
 			t.Errorf("%v: the caller sees no error", c.mode)
@@ -44,7 +46,7 @@ func TestModes(t *testing.T) {
 
 // TestFaultsAreReadAsWritten: the text of a fault is the fault.
 func TestFaultsAreReadAsWritten(t *testing.T) {
-	for _, mode := range Modes() {
+	for _, mode := range All() {
 		f := Fault{Label: "REST POST /api/teams #1", Mode: mode}
 		if got, err := Parse(f.String()); err != nil || got != f {
 			t.Errorf("%v became %v, %v", f, got, err)

@@ -16,17 +16,13 @@ import (
 	"git.ryuvia.com/niklas/terdut-operator/test/faults/world"
 )
 
-// Kubernetes injects into the requests of one incarnation to the API server.
-// Reads pass while the fence is up.
+// Kubernetes injects into what one incarnation writes to the API server.
 func (j *Injector) Kubernetes(fence *Fence) world.Around {
-	return func(_ context.Context, call world.Call, do func() error) error {
-		if fence.Down {
-			return errFenced
-		}
-		if !call.Writes() {
-			return do()
-		}
-		return j.effect(fence, labelOf(call), do, func() { _ = do() }, func(m Mode) error { return refusal(call, m) })
+	return func(ctx context.Context, call world.Call, do func() error) error {
+		return j.effect(ctx, fence, request{
+			what: labelOf(call), do: do, again: func() { _ = do() },
+			answer: func(m Mode) error { return refusal(call, m) },
+		})
 	}
 }
 
@@ -52,15 +48,11 @@ func refusal(call world.Call, m Mode) *apierrors.StatusError {
 	}
 }
 
-// REST injects into the requests of one incarnation to terdut-servers. Reads
-// pass while the fence is up.
+// REST injects into the requests of one incarnation to terdut-servers.
 func (j *Injector) REST(fence *Fence, next http.RoundTripper) http.RoundTripper {
 	return roundTrip(func(req *http.Request) (*http.Response, error) {
-		if fence.Down {
-			return nil, errFenced
-		}
 		if req.Method == http.MethodGet || req.Method == http.MethodHead {
-			return next.RoundTrip(req)
+			return j.ask(fence, next, req)
 		}
 		return j.send(fence, "REST "+req.Method+" "+Template(req.URL.Path), req, next, func(m Mode) (*http.Response, error) {
 			return status(req, m), nil
@@ -75,16 +67,18 @@ func (j *Injector) send(fence *Fence, what string, req *http.Request, next http.
 		return nil, err
 	}
 	var answer *http.Response
-	err = j.effect(fence, what,
-		func() (err error) {
+	err = j.effect(req.Context(), fence, request{
+		what: what,
+		do: func() (err error) {
 			answer, err = next.RoundTrip(with(req.Context(), req, body))
 			return err
 		},
-		func() { discard(next.RoundTrip(with(context.WithoutCancel(req.Context()), req, body))) },
-		func(m Mode) (err error) {
+		again: func() { discard(next.RoundTrip(with(context.WithoutCancel(req.Context()), req, body))) },
+		answer: func(m Mode) (err error) {
 			answer, err = refused(m)
 			return err
-		})
+		},
+	})
 	if err != nil {
 		discard(answer, nil)
 		return nil, err
@@ -128,15 +122,19 @@ func discard(answer *http.Response, _ error) {
 	}
 }
 
-// status is an answer that the server did not give.
+// status is an answer that the server did not give to a request.
 func status(req *http.Request, m Mode) *http.Response {
 	code := map[Mode]int{Conflict: http.StatusConflict, Invalid: http.StatusUnprocessableEntity, TooMany: http.StatusTooManyRequests}[m]
-	header := http.Header{"Content-Type": {"application/json"}}
+	answer := reply(req, code, "application/json", `{"error":"injected"}`)
 	if m == TooMany {
-		header.Set("Retry-After", "1")
+		answer.Header.Set("Retry-After", "1")
 	}
+	return answer
+}
+
+func reply(req *http.Request, code int, contentType, body string) *http.Response {
 	return &http.Response{
 		Status: http.StatusText(code), StatusCode: code, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
-		Header: header, Body: io.NopCloser(strings.NewReader(`{"error":"injected"}`)), Request: req,
+		Header: http.Header{"Content-Type": {contentType}}, Body: io.NopCloser(strings.NewReader(body)), Request: req,
 	}
 }

@@ -4,8 +4,7 @@
 //
 // It calls controllers.Register, as the process does, with a manager that
 // starts nothing. So the controllers are wired as in the process; what does not
-// take part are the watches, which a caller has to stand in for, and the write
-// of held keys at the end of the process.
+// take part are the watches, which a caller has to stand in for.
 package operator
 
 import (
@@ -31,6 +30,7 @@ import (
 
 	"git.ryuvia.com/niklas/terdut-operator/controllers"
 	"git.ryuvia.com/niklas/terdut-operator/controllers/terdut/connect"
+	"git.ryuvia.com/niklas/terdut-operator/controllers/terdut/server"
 )
 
 // Options are what an incarnation works with. All but Log are required.
@@ -54,6 +54,10 @@ type Options struct {
 type Incarnation struct {
 	controllers map[string]reconcile.Reconciler
 	sessions    *connect.Sessions
+	servers     *server.Reconciler
+	// life ends when the process is told to end.
+	life context.Context
+	end  context.CancelFunc
 }
 
 // Start makes an incarnation with an empty memory.
@@ -67,17 +71,20 @@ func Start(ctx context.Context, o Options) (*Incarnation, error) {
 	}
 	i := &Incarnation{controllers: map[string]reconcile.Reconciler{}}
 	for _, r := range host.added {
-		if sessions, ok := r.(*connect.Sessions); ok {
-			i.sessions = sessions
-		}
-		if c, ok := r.(controller); ok {
-			name, err := nameOf(c)
+		switch r := r.(type) {
+		case *connect.Sessions:
+			i.sessions = r
+		case *server.Reconciler:
+			i.servers = r
+		case controller:
+			name, err := nameOf(r)
 			if err != nil {
 				return nil, err
 			}
-			i.controllers[name] = c
+			i.controllers[name] = r
 		}
 	}
+	i.life, i.end = context.WithCancel(context.WithoutCancel(ctx))
 	return i, nil
 }
 
@@ -87,15 +94,30 @@ func (i *Incarnation) Reconcile(ctx context.Context, kind string, key client.Obj
 	if !ok {
 		return reconcile.Result{}, fmt.Errorf("reconcile %s %s: the operator has no such controller", kind, key)
 	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(i.life, cancel)()
 	return c.Reconcile(ctx, reconcile.Request{NamespacedName: key})
 }
 
-// Stop ends what the incarnation does by itself. It does not write what is held
-// in memory: an end that is foreseen is not what this is for.
+// Tell tells the process to end: the pass that runs is cancelled.
+func (i *Incarnation) Tell() { i.end() }
+
+// Told tells whether it was told to.
+func (i *Incarnation) Told() bool { return i.life.Err() != nil }
+
+// Finish does what the process does at an end that was foreseen, when its last
+// pass is over: it writes the keys that are held in memory.
+func (i *Incarnation) Finish() error {
+	i.end()
+	return errors.Join(i.servers.Start(i.life), i.Stop())
+}
+
+// Stop ends what the incarnation does by itself, and nothing else: nobody is
+// there to write what is held in memory.
 func (i *Incarnation) Stop() error {
-	ended, end := context.WithCancel(context.Background())
-	end()
-	return i.sessions.Start(ended)
+	i.end()
+	return i.sessions.Start(i.life)
 }
 
 // controller is a controller of controller-runtime, and nothing else that a

@@ -4,10 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"reflect"
 
 	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -129,7 +127,7 @@ func (c *Client) send(ctx context.Context, obj client.Object, verb, sub, manager
 		return err
 	}
 	return c.exchange(ctx, gvk, client.ObjectKeyFromObject(obj), verb, sub, manager, false, do, func(answer *unstructured.Unstructured) error {
-		return c.world.decode(answer, obj)
+		return c.world.decode(answer, nil, obj)
 	})
 }
 
@@ -257,27 +255,4 @@ func (c *Client) encode(obj client.Object) (*unstructured.Unstructured, error) {
 	out.Object, _ = whole(out.Object).(map[string]any)
 	out.SetGroupVersionKind(gvk)
 	return out, nil
-}
-
-// decode puts a copy of a stored object into obj.
-func (w *World) decode(from *unstructured.Unstructured, obj runtime.Object) error {
-	switch into := obj.(type) {
-	case *unstructured.Unstructured:
-		into.Object = from.DeepCopy().Object
-		return nil
-	case *metav1.PartialObjectMetadata:
-		raw, err := json.Marshal(from.Object)
-		if err != nil {
-			return err
-		}
-		*into = metav1.PartialObjectMetadata{}
-		return json.Unmarshal(raw, into)
-	}
-	// What an object had before and the answer has not must go.
-	value := reflect.ValueOf(obj).Elem()
-	value.Set(reflect.Zero(value.Type()))
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(from.DeepCopy().Object, obj); err != nil {
-		return fmt.Errorf("decode a %s: %w", from.GetKind(), err)
-	}
-	return nil
 }

@@ -74,7 +74,7 @@ func (v *View) Get(ctx context.Context, key client.ObjectKey, obj client.Object,
 		if found == nil {
 			return k.notFound(key.Name)
 		}
-		return v.world.decode(v.shaped(found), obj)
+		return v.world.decode(found, v.Shape, obj)
 	})
 }
 
@@ -114,7 +114,7 @@ func (v *View) list(gvk schema.GroupVersionKind, list client.ObjectList, options
 		}
 		one, err := v.item(gvk, list)
 		if err == nil {
-			err = v.world.decode(v.shaped(object), one)
+			err = v.world.decode(object, v.Shape, one)
 		}
 		if err != nil {
 			return err
@@ -188,7 +188,9 @@ func (v *View) object(id ID) *unstructured.Unstructured {
 }
 
 // passes tells whether an object is there and gets through the filter.
-func (v *View) passes(o *unstructured.Unstructured) bool { return o != nil && (v.Filter == nil || v.Filter(o)) }
+func (v *View) passes(o *unstructured.Unstructured) bool {
+	return o != nil && (v.Filter == nil || v.Filter(o))
+}
 
 // objects are all objects of a kind as they are seen.
 func (v *View) objects(kind string) (out []*unstructured.Unstructured) {
@@ -200,15 +202,6 @@ func (v *View) objects(kind string) (out []*unstructured.Unstructured) {
 			out = append(out, o)
 		}
 	}
-	return out
-}
-
-func (v *View) shaped(object *unstructured.Unstructured) *unstructured.Unstructured {
-	if v.Shape == nil {
-		return object
-	}
-	out := object.DeepCopy()
-	v.Shape(out)
 	return out
 }
 

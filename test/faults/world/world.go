@@ -51,6 +51,10 @@ type World struct {
 	indices map[string]client.IndexerFunc
 	// watchers are told of every change.
 	watchers []func(Change)
+
+	decoding sync.Mutex
+	// typed has what versions were decoded to: most are read again and again.
+	typed map[typedKey]client.Object
 }
 
 // New makes an empty world.
@@ -59,7 +63,7 @@ func New() (*World, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &World{catalogue: c, history: map[ID][]version{}, indices: map[string]client.IndexerFunc{}}, nil
+	return &World{catalogue: c, history: map[ID][]version{}, indices: map[string]client.IndexerFunc{}, typed: map[typedKey]client.Object{}}, nil
 }
 
 // Watch has f told of every change, at once and in order. f may read the world
