@@ -68,6 +68,8 @@ type lane struct {
 	kind, base string
 	fresh      *fresh
 	world      *world
+	// at is the spec that the world has come to rest with; empty when it has not.
+	at string
 	// wrote is told how many writes a change led to.
 	wrote func(writes int)
 }
@@ -79,18 +81,39 @@ func (l *lane) begin(ctx context.Context, start fields) (*world, error) {
 	if err != nil {
 		return nil, fmt.Errorf("create it with the values before: %w", err)
 	}
-	if l.world == nil {
+	switch {
+	case l.world != nil && l.at == canonical(start):
+		return want, nil
+	case l.world == nil:
 		if l.world, err = born(ctx, l.kind, l.base, start); err != nil {
 			return nil, fmt.Errorf("create it with the values before: %w", err)
 		}
-	} else if err = l.world.change(ctx, start); err != nil {
-		return nil, fmt.Errorf("go to the values before: %w", err)
+	default:
+		if err = l.change(ctx, start); err != nil {
+			return nil, fmt.Errorf("go to the values before: %w", err)
+		}
 	}
-	if err = same(ctx, l.world, want); err != nil {
-		l.world = nil
+	if err = l.rest(ctx, start, want); err != nil {
 		return nil, fmt.Errorf("before the change: %w", err)
 	}
 	return want, nil
+}
+
+// change gives the object another spec.
+func (l *lane) change(ctx context.Context, spec fields) error {
+	l.at = ""
+	return l.world.change(ctx, spec)
+}
+
+// back takes the object back to where a group starts.
+func (l *lane) back(ctx context.Context, g group, start *world) error {
+	if err := l.change(ctx, g.start); err != nil {
+		return fmt.Errorf("go back: %w", err)
+	}
+	if err := l.rest(ctx, g.start, start); err != nil {
+		return fmt.Errorf("the way back leads elsewhere: %w", err)
+	}
+	return nil
 }
 
 // step makes one change and takes it back.
@@ -105,10 +128,10 @@ func (l *lane) step(ctx context.Context, g group, c change) error {
 		return freshErr
 	}
 	before := l.world.writes()
-	err = l.world.change(ctx, c.spec)
+	err = l.change(ctx, c.spec)
 	switch {
 	case apierrors.IsInvalid(err) && (freshErr != nil || strings.Contains(err.Error(), "is immutable")):
-		return l.rest(ctx, start) // refused either way; nothing may have happened
+		return l.rest(ctx, g.start, start) // refused either way; nothing may have happened
 	case err != nil:
 		return fmt.Errorf("an update is refused that a create is not: %w", err)
 	case freshErr != nil:
@@ -120,21 +143,19 @@ func (l *lane) step(ctx context.Context, g group, c change) error {
 		return fmt.Errorf("reached by a change and created differ: %w", err)
 	}
 	l.wrote(l.world.writes() - before)
-	if err = l.world.change(ctx, g.start); err != nil {
-		return fmt.Errorf("go back: %w", err)
-	}
-	if err = l.rest(ctx, start); err != nil {
-		return fmt.Errorf("the way back leads elsewhere: %w", err)
-	}
-	return nil
+	return l.back(ctx, g, start)
 }
 
-func (l *lane) rest(ctx context.Context, start *world) error {
-	err := same(ctx, l.world, start)
+// rest waits until the object with a spec has become what it should be. One that
+// does not is left alone from then on.
+func (l *lane) rest(ctx context.Context, spec fields, want *world) error {
+	err := same(ctx, l.world, want)
 	if err != nil {
 		l.world = nil
+		return err
 	}
-	return err
+	l.at = canonical(spec)
+	return nil
 }
 
 // arrive waits for the answer to a change.

@@ -33,41 +33,32 @@ func detourOf(ctx context.Context, f *fresh, g group) (by, to *change) {
 	return by, to
 }
 
-// order goes by one step to another, twice: at rest in between, and so fast that
-// the operator may not have seen where it came by.
+// order goes by one step to another, at rest in between. The way back is by the
+// first one again, so fast that the operator may not have seen it.
 func (l *lane) order(ctx context.Context, g group, by, to *change) error {
 	want, err := l.fresh.of(ctx, l.kind, l.base, to.spec)
 	if err != nil {
 		return err
 	}
-	for _, rest := range []bool{true, false} {
-		start, err := l.begin(ctx, g.start)
-		if err != nil {
+	start, err := l.begin(ctx, g.start)
+	if err != nil {
+		return err
+	}
+	for _, c := range []*change{by, to} {
+		if err = l.change(ctx, c.spec); neverChanges(err) {
+			return l.back(ctx, g, start)
+		} else if err != nil {
+			return fmt.Errorf("%s on the way from %s to %s: %w", c.name, by.name, to.name, err)
+		}
+		if err = until(ctx, func() string { return l.world.seenNow(ctx) }, l.world); err != nil {
 			return err
 		}
-		for _, c := range []*change{by, to} {
-			if err = l.world.change(ctx, c.spec); neverChanges(err) {
-				return l.rest(ctx, start)
-			} else if err != nil {
-				return fmt.Errorf("%s on the way from %s to %s: %w", c.name, by.name, to.name, err)
-			}
-			if !rest || c == to {
-				continue
-			}
-			if err = until(ctx, func() string { return l.world.seenNow(ctx) }); err != nil {
-				return err
-			}
-		}
-		if err = same(ctx, l.world, want); err != nil {
-			l.world = nil
-			return fmt.Errorf("%s reached by %s and created differ: %w", to.name, by.name, err)
-		}
-		if err = l.world.change(ctx, g.start); err != nil {
-			return fmt.Errorf("go back: %w", err)
-		}
-		if err = l.rest(ctx, start); err != nil {
-			return fmt.Errorf("the way back leads elsewhere: %w", err)
-		}
 	}
-	return nil
+	if err = l.rest(ctx, to.spec, want); err != nil {
+		return fmt.Errorf("%s reached by %s and created differ: %w", to.name, by.name, err)
+	}
+	if err = l.change(ctx, by.spec); err != nil {
+		return fmt.Errorf("%s on the way back: %w", by.name, err)
+	}
+	return l.back(ctx, g, start)
 }

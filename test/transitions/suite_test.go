@@ -3,6 +3,7 @@ package transitions_test
 import (
 	"context"
 	"os"
+	"runtime/debug"
 	"testing"
 	"time"
 
@@ -54,6 +55,7 @@ var (
 )
 
 func TestTransitions(t *testing.T) {
+	debug.SetGCPercent(400) // there is memory enough, and of processors few
 	RegisterFailHandler(Fail)
 	SetDefaultEventuallyTimeout(patience)
 	SetDefaultEventuallyPollingInterval(poll)
