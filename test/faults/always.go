@@ -25,7 +25,7 @@ func (h *history) always(c world.Change) {
 			h.trueReady(c.After)
 		}
 		if c.Before != nil && hasFinalizer(c.Before) && (c.After == nil || !hasFinalizer(c.After)) {
-			h.cleanedUp(c.Before)
+			h.letGo(c.Before)
 		}
 	}
 }
@@ -146,30 +146,13 @@ func nameOn(s *refserver.Server, kind string, team, id int64) (string, bool) {
 	return "", false
 }
 
-// cleanedUp: nothing is left behind when a finalizer goes, unless that is what
-// somebody asked for or nobody is there to ask.
-func (h *history) cleanedUp(o *unstructured.Unstructured) {
-	policy, _, _ := unstructured.NestedString(o.Object, "spec", "deletionPolicy")
-	namespace, _, _ := unstructured.NestedString(o.Object, "status", "remote", "serverNamespace")
-	server, _, _ := unstructured.NestedString(o.Object, "status", "remote", "serverName")
-	if o.GetKind() == "TerdutServer" || policy == string(v1alpha1.DeletionOrphan) || o.GetAnnotations()[v1alpha1.AnnotationForceOrphan] == "true" {
-		return
-	}
-	if !h.run.serves(namespace, server) {
-		return
-	}
-	if name, found := h.run.recorded(o); found {
-		h.violated("%s was let go while %q is on the server", idOf(o), name)
-	}
-}
-
 // held are the keys in Secrets that open something, by Secret and key.
 type held map[string]string
 
 func (h *history) liveKeys() held {
 	out := held{}
 	for _, secret := range h.run.World.Objects("Secret") {
-		if secret.GetDeletionTimestamp() != nil || h.ownerGoes(secret) {
+		if secret.GetDeletionTimestamp() != nil || h.ownerGoes(secret) || h.unasked(secret) {
 			continue
 		}
 		for name, value := range secretData(secret) {
@@ -189,6 +172,25 @@ func (h *history) ownerGoes(secret *unstructured.Unstructured) bool {
 		}
 	}
 	return false
+}
+
+// unasked tells whether a Secret has the key of a team, and the owner of the
+// server wants teams to have none any more.
+func (h *history) unasked(secret *unstructured.Unstructured) bool {
+	if secret.GetLabels()[v1alpha1.LabelCredentials] != v1alpha1.CredentialsOfTeam || len(secret.GetOwnerReferences()) == 0 {
+		return false
+	}
+	name := types.NamespacedName{Namespace: secret.GetNamespace(), Name: secret.GetOwnerReferences()[0].Name}
+	team := h.run.World.Object(world.ID{Kind: "TerdutTeam", NamespacedName: name})
+	if team == nil {
+		return false
+	}
+	server := h.serverOf(team)
+	if server == nil {
+		return false
+	}
+	mode, _, _ := unstructured.NestedString(server.Object, "spec", "credentials", "mode")
+	return mode == string(v1alpha1.CredentialsOperatorOnly) || mode == string(v1alpha1.CredentialsMirrored)
 }
 
 // destroyed: a DELETE takes no key that is published in a Secret, unless its

@@ -1,14 +1,10 @@
 package faults
 
 import (
-	"context"
 	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
-
-	"k8s.io/apimachinery/pkg/types"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1alpha1 "git.ryuvia.com/niklas/terdut-operator/api/terdut/v1alpha1"
 	"git.ryuvia.com/niklas/terdut-operator/test/figures"
@@ -62,34 +58,11 @@ var misdeeds = []struct {
 }
 
 const (
-	// dead is a key, in base64, that opens nothing.
-	dead = "MDAwMDAwMDAwMDAwMDAwMDAwMDAwMDAwMDAwMDAwMDAwMDAwMDAwMDAwMDAwMDAwMDAwMDAwMDAwMDAwMDAwMA=="
-
 	scrap = `
 apiVersion: v1
 kind: Secret
 metadata: {name: scrap, namespace: platform}`
 )
-
-func merge(text, patch string) Step {
-	return func(r *Run) error {
-		object, err := r.find(text)
-		if err != nil {
-			return err
-		}
-		return r.User.Patch(context.Background(), object, client.RawPatch(types.MergePatchType, []byte(patch)))
-	}
-}
-
-func status(text, patch string) Step {
-	return func(r *Run) error {
-		object, err := r.find(text)
-		if err != nil {
-			return err
-		}
-		return r.User.Status().Patch(context.Background(), object, client.RawPatch(types.MergePatchType, []byte(patch)))
-	}
-}
 
 // TestEveryOracleBites: an oracle that never complains proves nothing.
 func TestEveryOracleBites(t *testing.T) {

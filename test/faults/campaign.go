@@ -44,6 +44,17 @@ func (s Scenario) play(faults ...inject.Fault) (r *Run, err error) {
 	return r, nil
 }
 
+// judge is what the oracles say, and the end that the scenario expects.
+func (s Scenario) judge(r *Run, ref *reference, faults int) Verdict {
+	v := r.oracles(ref, faults)
+	if s.Ends != nil {
+		if err := s.Ends(r); err != nil {
+			v.Wrong = append(v.Wrong, "1 final state: "+err.Error())
+		}
+	}
+	return v
+}
+
 // refer plays a scenario undisturbed.
 func (s Scenario) refer() (*reference, Verdict, error) {
 	r, err := s.play()
@@ -58,7 +69,7 @@ func (s Scenario) refer() (*reference, Verdict, error) {
 	if !s.Orphans {
 		ref.foreign = nil
 	}
-	verdict := r.oracles(ref, 0)
+	verdict := s.judge(r, ref, 0)
 	return ref, verdict, r.Stop()
 }
 
@@ -69,7 +80,7 @@ func (s Scenario) tell(ref *reference, faults ...inject.Fault) (Verdict, string)
 		return Verdict{Wrong: []string{err.Error()}, Fired: true}, storyOf(r)
 	}
 	story := r.story()
-	v := r.oracles(ref, excused(faults))
+	v := s.judge(r, ref, excused(faults))
 	v.note(r)
 	s.forgive(r, &v, faults)
 	if err := r.Stop(); err != nil {

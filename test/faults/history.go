@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 
 	v1alpha1 "git.ryuvia.com/niklas/terdut-operator/api/terdut/v1alpha1"
 	"git.ryuvia.com/niklas/terdut-operator/test/faults/inject"
@@ -36,10 +37,12 @@ type history struct {
 	secrets map[string]string
 	// broken is what must never happen and did.
 	broken []string
+	// pardoned are objects of which people take the finalizers off.
+	pardoned map[types.UID]bool
 }
 
 func newHistory(r *Run) *history {
-	return &history{run: r, created: map[string]int{}, deleted: map[string]int{}, secrets: map[string]string{}}
+	return &history{run: r, created: map[string]int{}, deleted: map[string]int{}, secrets: map[string]string{}, pardoned: map[types.UID]bool{}}
 }
 
 // count is how many changes there were on both planes.

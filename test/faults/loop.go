@@ -147,6 +147,29 @@ func (l *loop) Settle() error {
 		time.Since(quiet), l.turns(), strings.Join(last(l.Injector.Effects(), 6), ", "), strings.Join(last(l.errs, 5), "; "))
 }
 
+// Calm lets the operator work until nothing has changed for some minutes: more
+// than the longest pause after a failure, and less than any grace.
+func (l *loop) Calm() error {
+	const minutes = 6 * time.Minute
+	for quiet, writes := time.Now(), l.writes(); time.Since(quiet) < minutes; {
+		changed, err := l.actors()
+		if err != nil {
+			return err
+		}
+		ran, err := l.round()
+		if err != nil {
+			return err
+		}
+		if l.writes() != writes {
+			quiet, writes = time.Now(), l.writes()
+		}
+		if !ran && !changed && !l.Injector.Deliver() && !l.catchUp() {
+			l.rest(false)
+		}
+	}
+	return nil
+}
+
 // Resync implements Engine.
 func (l *loop) Resync(times int) error {
 	for end := time.Now().Add(time.Duration(times) * (resync + resync/10)); time.Now().Before(end); {

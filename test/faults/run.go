@@ -60,6 +60,9 @@ type Run struct {
 	given map[int64]bool
 	watch *history
 
+	// kept is what steps keep for later ones.
+	kept map[string]any
+
 	mu     sync.Mutex
 	log    strings.Builder
 	events []string
@@ -70,7 +73,7 @@ type Run struct {
 func NewRun(cluster Cluster, user client.Client, engine Engine) *Run {
 	r := &Run{
 		World: cluster, User: user, Injector: &inject.Injector{}, Engine: engine,
-		peers: map[types.NamespacedName]*refserver.Server{}, given: map[int64]bool{},
+		peers: map[types.NamespacedName]*refserver.Server{}, given: map[int64]bool{}, kept: map[string]any{},
 	}
 	r.watch = newHistory(r)
 	return r

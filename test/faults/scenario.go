@@ -21,6 +21,9 @@ type Scenario struct {
 	Before []Step
 	// Steps are what is interrupted. Each is settled before the next.
 	Steps []Step
+	// Ends checks what everything has come to, besides the oracles; nil checks
+	// nothing.
+	Ends Step
 	// Orphans are objects that stay on the server on purpose, as lines of the
 	// final state begin.
 	Orphans bool

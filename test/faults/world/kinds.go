@@ -57,6 +57,16 @@ var kinds = sync.OnceValues(func() (*catalogue, error) {
 			return nil, err
 		}
 	}
+	// What other operators define has no schema here: nobody but a test writes it.
+	deduced := managedfields.NewDeducedTypeConverter()
+	for _, k := range []*kind{
+		{gvk: schema.GroupVersionKind{Group: "postgresql.cnpg.io", Version: "v1", Kind: "Cluster"}, resource: "clusters", namespaced: true, status: true, counts: true},
+		{gvk: schema.GroupVersionKind{Group: "acid.zalan.do", Version: "v1", Kind: "postgresql"}, resource: "postgresqls", namespaced: true, status: true, counts: true},
+	} {
+		if err := c.add(k, deduced); err != nil {
+			return nil, err
+		}
+	}
 	definitions, err := crd.All()
 	if err != nil {
 		return nil, err
