@@ -2,6 +2,7 @@
 package controllers
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net"
@@ -59,8 +60,8 @@ type Options struct {
 	OptionalPeriod time.Duration
 	// Limits bound what one server is asked; Window follows Resync.
 	Limits connect.Limits
-	// Clock tells the sessions with servers, and what lives on them, the time;
-	// nil means time.Now. For tests.
+	// Clock tells all controllers and the sessions with servers the time; nil
+	// means time.Now. For tests.
 	Clock func() time.Time
 	// Proxy is the forward proxy for calls to servers; nil means none.
 	Proxy *url.URL
@@ -105,7 +106,23 @@ func ManagerOptions(namespaces ...string) ctrl.Options {
 			},
 		},
 		Controller: config.Controller{MaxConcurrentReconciles: workers, ReconciliationTimeout: reconcileTimeout},
+		NewClient:  NewClient,
 	}
+}
+
+// NewClient makes the client of a manager. Everything that the operator applies
+// has to go through one of these: the API server reads some characters of an apply
+// otherwise than they were meant.
+func NewClient(config *rest.Config, options client.Options) (client.Client, error) {
+	if options.HTTPClient == nil {
+		config = rest.CopyConfig(config)
+		config.Wrap(apply.Escaped)
+		return client.New(config, options)
+	}
+	through := *options.HTTPClient
+	through.Transport = apply.Escaped(cmp.Or(through.Transport, http.DefaultTransport))
+	options.HTTPClient = &through
+	return client.New(config, options)
 }
 
 // Register adds everything that the operator runs to the manager.
@@ -137,6 +154,7 @@ func Register(ctx context.Context, mgr ctrl.Manager, o Options) error {
 	servers := &server.Reconciler{
 		Client: mgr.GetClient(), Live: live, Engine: engine, Clients: sessions, Scope: watched,
 		Recorder: mgr.GetEventRecorder(name), Schedule: outcome.NewSchedule(o.Resync), Resync: o.Resync, Kinds: kinds,
+		Now: o.Clock,
 	}
 	if err := servers.SetupWithManager(mgr, server.Options{Secrets: secrets}); err != nil {
 		return err

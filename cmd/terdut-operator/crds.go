@@ -9,6 +9,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"git.ryuvia.com/niklas/terdut-operator/config/crd"
+	"git.ryuvia.com/niklas/terdut-operator/controllers"
 	"git.ryuvia.com/niklas/terdut-operator/controllers/crds"
 )
 
@@ -19,7 +20,7 @@ func upgradeCRDs(ctx context.Context, cfg *rest.Config) error {
 	if err != nil {
 		return err
 	}
-	c, err := client.New(cfg, client.Options{})
+	c, err := controllers.NewClient(cfg, client.Options{})
 	if err != nil {
 		return fmt.Errorf("make a client for custom resource definitions: %w", err)
 	}

@@ -8,6 +8,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"git.ryuvia.com/niklas/terdut-operator/controllers"
 )
 
 // SecretReads are the reads of single Secrets since the last Reset, as
@@ -29,7 +31,7 @@ func (r *Requests) sawSecret(req *http.Request) {
 
 // client makes the operator's client, which notes reads from the cache.
 func (r *Requests) client(config *rest.Config, options client.Options) (client.Client, error) {
-	c, err := client.New(config, options)
+	c, err := controllers.NewClient(config, options)
 	return &noting{Client: c, requests: r}, err
 }
 

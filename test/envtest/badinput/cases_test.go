@@ -99,6 +99,7 @@ var _ = Describe("a list that had entries and is empty", func() {
 // awkward are names that would be something else where they are not quoted.
 var awkward = []string{
 	"../../users/1", "a/b", "..", "%2e%2e%2fusers", "?admin=1#x", "Zahlungen – Größe ß", "支払い 🔔", "quote\"brace}", "<b>&amp;</b>", "null",
+	"del\u007f nel\u0085 csi\u009b ls\u2028 bom\ufeff x",
 }
 
 // paths are all that an operator without odd names asks for.
