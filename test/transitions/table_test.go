@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strconv"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -43,22 +42,26 @@ func (b book) all() *tally {
 // print writes one line for each kind, and then the fields that show nowhere with
 // the reasons. Kinds overlap in time: objects of several are changed side by side.
 func (b book) print(out io.Writer) error {
-	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	row := func(cells ...string) { fmt.Fprintln(table, strings.Join(cells, "\t")) }
-	row("", "kind", "fields", "covered", "inert", "steps", "passed", "most writes", "wall time")
+	rows := []string{"\tkind\tfields\tcovered\tinert\tsteps\tpassed\tmost writes\twall time\n"}
 	for _, kind := range kinds {
-		t := b[kind]
-		if t.steps == 0 {
-			continue
+		if t := b[kind]; t.steps > 0 {
+			rows = append(rows, fmt.Sprintf("\t%s\t%d\t%d\t%d\t%d\t%d\t%d\t%s\n",
+				kind, t.fields, t.covered, t.inert, t.steps, t.passed, t.writes, t.ended.Sub(t.began).Round(time.Second)))
 		}
-		row("", kind, strconv.Itoa(t.fields), strconv.Itoa(t.covered), strconv.Itoa(t.inert),
-			strconv.Itoa(t.steps), strconv.Itoa(t.passed), strconv.Itoa(t.writes), t.ended.Sub(t.began).Round(time.Second).String())
+	}
+	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	if _, err := io.WriteString(table, strings.Join(rows, "")); err != nil {
+		return fmt.Errorf("print the table: %w", err)
 	}
 	if err := table.Flush(); err != nil {
 		return fmt.Errorf("print the table: %w", err)
 	}
+	silent := strings.Builder{}
 	for _, field := range b.all().silent {
-		fmt.Fprintln(out, "  inert:", field)
+		silent.WriteString("  inert: " + field + "\n")
+	}
+	if _, err := io.WriteString(out, silent.String()); err != nil {
+		return fmt.Errorf("print the inert fields: %w", err)
 	}
 	return nil
 }
