@@ -65,6 +65,7 @@ func TestTransitions(t *testing.T) {
 var _ = BeforeSuite(func(ctx SpecContext) {
 	ctrl.SetLogger(zap.New(zap.WriteTo(testenv.Log(GinkgoWriter))))
 	Expect(figures.Start(suite)).To(Succeed())
+	GinkgoT().Setenv("GOGC", "400") // what the control plane inherits; as for this process
 	var err error
 	env, err = testenv.Start(ctx, os.Stderr)
 	Expect(err).NotTo(HaveOccurred())
