@@ -16,7 +16,7 @@ import (
 // each of them.
 const gathered = time.Second
 
-// coalesced wakes what an object concerns after a while. The queue keeps one
+// coalesced wakes what an object concerns, or did before, after a while. The queue keeps one
 // waiting request of each, the one that is due first.
 func coalesced(concerned handler.MapFunc, after time.Duration) handler.EventHandler {
 	wake := func(ctx context.Context, object client.Object, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) {
@@ -29,6 +29,7 @@ func coalesced(concerned handler.MapFunc, after time.Duration) handler.EventHand
 			wake(ctx, e.Object, q)
 		},
 		UpdateFunc: func(ctx context.Context, e event.UpdateEvent, q workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+			wake(ctx, e.ObjectOld, q)
 			wake(ctx, e.ObjectNew, q)
 		},
 		DeleteFunc: func(ctx context.Context, e event.DeleteEvent, q workqueue.TypedRateLimitingInterface[reconcile.Request]) {

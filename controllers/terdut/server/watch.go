@@ -58,7 +58,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, options Options) error {
 	changed := builder.WithPredicates(predicate.ResourceVersionChangedPredicate{})
 	secrets := &metav1.PartialObjectMetadata{}
 	secrets.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Secret"))
-	built, err := r.watchClaims(r.watchMirrors(ctrl.NewControllerManagedBy(mgr))).
+	built, err := r.watchLeaving(r.watchClaims(r.watchMirrors(ctrl.NewControllerManagedBy(mgr)))).
 		Named("terdutserver").
 		WithOptions(controller.Options{MaxConcurrentReconciles: options.Workers, NewQueue: fair.NewQueue}).
 		For(&v1alpha1.TerdutServer{}, builder.WithPredicates(serverChanged())).
