@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -138,13 +139,14 @@ var _ = Describe("every field of the schemas", func() {
 				}
 			}
 		}
-		began, tallies, f := time.Now(), newBook(), &fresh{}
+		began, tallies, f, done := time.Now(), newBook(), &fresh{}, atomic.Int64{}
 		queue := make(chan []group)
 		var workers sync.WaitGroup
 		for range abreast {
 			workers.Go(func() {
 				for lane := range queue {
 					walkLane(ctx, f, lane, tallies[lane[0].kind])
+					fmt.Fprintf(os.Stderr, "%s: %d of %d fields done\n", time.Since(began).Round(time.Second), done.Add(int64(len(lane))), len(groups))
 				}
 			})
 		}
