@@ -22,6 +22,7 @@ import (
 	"git.ryuvia.com/niklas/terdut-operator/controllers"
 	"git.ryuvia.com/niklas/terdut-operator/controllers/terdut/connect"
 	"git.ryuvia.com/niklas/terdut-operator/test/canary"
+	"git.ryuvia.com/niklas/terdut-operator/test/canary/sealed"
 	"git.ryuvia.com/niklas/terdut-operator/test/controlplane"
 	"git.ryuvia.com/niklas/terdut-operator/test/rbac"
 )
@@ -39,12 +40,14 @@ type Env struct {
 	Network *Network
 	// Requests are what the operator has asked of the API server.
 	Requests *Requests
-	// Rollouts plays the Deployment controller.
+	// Rollouts plays the Deployment controller, where nobody else is it.
 	Rollouts *Rollouts
 	// Secrets are all values that must stand in Secrets only: those that stood in
 	// one, and every key that a server of the Network has handed out.
 	Secrets *canary.Values
 
+	cluster  *sealed.Cluster
+	config   *rest.Config
 	operator *rest.Config
 	around   atomic.Pointer[Around]
 	stops    []func() error
@@ -58,7 +61,7 @@ func Start(ctx context.Context, log io.Writer) (*Env, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err = e.bindRole(ctx); err != nil {
+	if err = e.BindGenerated(ctx); err != nil {
 		return nil, errors.Join(err, e.Stop())
 	}
 	return e, nil
@@ -66,6 +69,20 @@ func Start(ctx context.Context, log io.Writer) (*Env, error) {
 
 // StartUnbound is Start, and the operator's user may do nothing yet.
 func StartUnbound(ctx context.Context, log io.Writer) (*Env, error) {
+	e, err := StartWith(ctx, log, controlplane.DefaultControllers())
+	if err != nil {
+		return nil, err
+	}
+	e.Rollouts = &Rollouts{client: e.Admin}
+	if _, err = e.start(e.config, nil, func(_ context.Context, mgr ctrl.Manager) error { return e.Rollouts.setup(mgr) }); err != nil {
+		return nil, errors.Join(err, e.Stop())
+	}
+	return e, nil
+}
+
+// StartWith is StartUnbound with those controllers of kube-controller-manager,
+// and without Rollouts: unless one of them rolls Deployments out, specs do.
+func StartWith(ctx context.Context, log io.Writer, kube []string) (*Env, error) {
 	suite, err := suiteName()
 	if err != nil {
 		return nil, err
@@ -75,24 +92,24 @@ func StartUnbound(ctx context.Context, log io.Writer) (*Env, error) {
 		return nil, err
 	}
 	plane, err := controlplane.Start(ctx, controlplane.Options{
-		CRDPaths: []string{Path("config", "crd")}, AuditLog: usage.AuditLog(), Log: log,
+		CRDPaths: []string{Path("config", "crd")}, Controllers: kube, AuditLog: usage.AuditLog(), Log: log,
 	})
 	if err != nil {
 		return nil, errors.Join(err, usage.Discard())
 	}
-	e := &Env{Plane: plane, Network: &Network{}, Requests: &Requests{}, Secrets: &canary.Values{}}
-	e.stops = []func() error{usage.Save, plane.Stop, func() error { return e.sealed(suite) }}
-	if err := e.prepare(ctx); err != nil {
+	e := &Env{Plane: plane, Network: &Network{}, Requests: &Requests{}}
+	e.stops = []func() error{usage.Save, plane.Stop}
+	if err := e.prepare(suite); err != nil {
 		return nil, errors.Join(err, e.Stop())
 	}
 	return e, nil
 }
 
-func (e *Env) prepare(ctx context.Context) error {
-	config := rest.CopyConfig(e.Plane.Config)
-	config.QPS, config.Burst = 1000, 2000
+func (e *Env) prepare(suite string) error {
+	e.config = rest.CopyConfig(e.Plane.Config)
+	e.config.QPS, e.config.Burst = 1000, 2000
 	var err error
-	if e.Admin, err = client.New(config, client.Options{Scheme: controllers.Scheme()}); err != nil {
+	if e.Admin, err = client.New(e.config, client.Options{Scheme: controllers.Scheme()}); err != nil {
 		return fmt.Errorf("make the administrator's client: %w", err)
 	}
 	if e.operator, err = e.Plane.AddUser(operatorUser); err != nil {
@@ -100,22 +117,35 @@ func (e *Env) prepare(ctx context.Context) error {
 	}
 	e.operator.Wrap(e.Requests.wrap)
 	e.operator.Wrap(e.surrounded)
-	if err = e.followSecrets(config); err != nil {
+	if e.cluster, err = sealed.Watch(e.config); err != nil {
 		return err
 	}
-	e.Rollouts = &Rollouts{client: e.Admin}
-	_, err = e.start(config, nil, func(_ context.Context, mgr ctrl.Manager) error { return e.Rollouts.setup(mgr) })
-	return err
+	e.Secrets = e.cluster.Values
+	e.stops = append(e.stops, func() error {
+		e.cluster.Stop()
+		return e.prove(suite)
+	})
+	return nil
 }
 
-// bindRole gives the operator's user the generated role and nothing else.
-func (e *Env) bindRole(ctx context.Context) error {
+// Operator is the access of the operator's user, for what a suite runs in place
+// of StartOperator.
+func (e *Env) Operator() *rest.Config { return rest.CopyConfig(e.operator) }
+
+// BindGenerated gives the operator's user the generated role and nothing else.
+func (e *Env) BindGenerated(ctx context.Context) error {
 	role, err := ClusterRole()
 	if err != nil {
 		return err
 	}
+	return e.Bind(ctx, role.Rules)
+}
+
+// Bind gives the operator's user those rights.
+func (e *Env) Bind(ctx context.Context, rules []rbacv1.PolicyRule) error {
+	role := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: operatorUser}, Rules: rules}
 	if err := e.Admin.Create(ctx, role); err != nil {
-		return fmt.Errorf("create the generated role: %w", err)
+		return fmt.Errorf("create the operator's role: %w", err)
 	}
 	binding := &rbacv1.ClusterRoleBinding{
 		ObjectMeta: metav1.ObjectMeta{Name: operatorUser},
@@ -123,7 +153,7 @@ func (e *Env) bindRole(ctx context.Context) error {
 		Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: operatorUser}},
 	}
 	if err := e.Admin.Create(ctx, binding); err != nil {
-		return fmt.Errorf("bind the generated role: %w", err)
+		return fmt.Errorf("bind the operator's role: %w", err)
 	}
 	return nil
 }
@@ -137,9 +167,9 @@ func (e *Env) RunOperator(resync time.Duration) error {
 
 // StartOperator runs the operator until Stop, or until the function that it
 // returns is called, which waits for the end. It reaches servers through the
-// Network, unless the options name another transport.
+// Network, unless the options name another transport or a proxy.
 func (e *Env) StartOperator(options controllers.Options) (stop func() error, err error) {
-	if options.Transport == nil {
+	if options.Transport == nil && options.Proxy == nil {
 		options.Transport = e.surrounded(e.Network)
 	}
 	return e.start(e.operator, options.Namespaces, func(ctx context.Context, mgr ctrl.Manager) error {
@@ -151,11 +181,22 @@ func (e *Env) StartOperator(options controllers.Options) (stop func() error, err
 // called. Without namespaces it looks at the whole cluster.
 func (e *Env) start(config *rest.Config, namespaces []string, register func(context.Context, ctrl.Manager) error) (func() error, error) {
 	options := controllers.ManagerOptions(namespaces...)
-	options.Metrics = metricsserver.Options{BindAddress: "0"}
-	options.Controller.SkipNameValidation = ptr.To(true) // several managers live in one process
 	if config == e.operator {
 		options.NewClient = e.Requests.client
 	}
+	stop, err := StartManager(config, options, register)
+	if err != nil {
+		return nil, err
+	}
+	e.stops = append(e.stops, stop)
+	return stop, nil
+}
+
+// StartManager runs a manager until the function that it returns is called,
+// which waits for the end. Several may run in one process.
+func StartManager(config *rest.Config, options ctrl.Options, register func(context.Context, ctrl.Manager) error) (stop func() error, err error) {
+	options.Metrics = metricsserver.Options{BindAddress: "0"}
+	options.Controller.SkipNameValidation = ptr.To(true)
 	mgr, err := ctrl.NewManager(config, options)
 	if err != nil {
 		return nil, fmt.Errorf("set up a manager: %w", err)
@@ -167,12 +208,10 @@ func (e *Env) start(config *rest.Config, namespaces []string, register func(cont
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- mgr.Start(ctx) }()
-	stop := sync.OnceValue(func() error {
+	return sync.OnceValue(func() error {
 		cancel()
 		return <-ended
-	})
-	e.stops = append(e.stops, stop)
-	return stop, nil
+	}), nil
 }
 
 // Stop stops everything, what was started last first. When the operator has

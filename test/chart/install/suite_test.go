@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1alpha1 "git.ryuvia.com/niklas/terdut-operator/api/terdut/v1alpha1"
+	"git.ryuvia.com/niklas/terdut-operator/test/canary/sealed"
 	"git.ryuvia.com/niklas/terdut-operator/test/controlplane"
 	"git.ryuvia.com/niklas/terdut-operator/test/figures"
 	"git.ryuvia.com/niklas/terdut-operator/test/rbac"
@@ -39,6 +40,8 @@ var (
 	admin client.Client
 	// program is the operator's binary.
 	program string
+	// said is what operators have logged.
+	said sealed.Text
 )
 
 func TestInstall(t *testing.T) {
@@ -66,6 +69,12 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 	})
 	Expect(err).NotTo(HaveOccurred())
 	DeferCleanup(func() { Expect(plane.Stop()).To(Succeed()) })
+	cluster, err := sealed.Watch(plane.Config)
+	Expect(err).NotTo(HaveOccurred())
+	DeferCleanup(func(ctx SpecContext) {
+		cluster.Stop()
+		Expect(cluster.Prove(ctx, suiteName, map[string][]byte{"the operator's log": said.Bytes()})).To(Succeed())
+	})
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, v1alpha1.AddToScheme, apiextensionsv1.AddToScheme} {
 		Expect(add(scheme)).To(Succeed())

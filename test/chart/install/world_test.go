@@ -46,7 +46,7 @@ func newWorld(ctx context.Context, version, name string) *world {
 	Expect(admin.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: w.oncall}})).To(Succeed())
 	Expect(admin.Create(ctx, &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{Namespace: w.oncall, Name: "terdut-database"},
-		StringData: map[string]string{"password": "secret"},
+		StringData: map[string]string{"password": "a canary of the chart"},
 	})).To(Succeed())
 	return w
 }
@@ -99,7 +99,8 @@ func (w *world) runOperator(ctx context.Context) (log *gbytes.Buffer, stop func(
 	cmd.Env = append(os.Environ(), "KUBECONFIG="+w.kubeconfigOf(pod.ServiceAccountName))
 	log = gbytes.NewBuffer()
 	GinkgoWriter.TeeTo(log)
-	cmd.Stdout, cmd.Stderr = log, log
+	output := said.Tee(log)
+	cmd.Stdout, cmd.Stderr = output, output
 	running, err := process.Start(cmd)
 	Expect(err).NotTo(HaveOccurred())
 	stop = func() {

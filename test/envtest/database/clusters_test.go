@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1alpha1 "git.ryuvia.com/niklas/terdut-operator/api/terdut/v1alpha1"
+	"git.ryuvia.com/niklas/terdut-operator/test/testenv"
 )
 
 const (
@@ -47,8 +48,8 @@ spec:
 
 // definitions are where the custom resources come from.
 var definitions = []struct{ of, directory string }{
-	{"the project's stubs", filepath.Join(root, "test", "crds")},
-	{"the real definitions", filepath.Join(root, "..", "shared", "crds")},
+	{"the project's stubs", testenv.Path("test", "crds")},
+	{"the real definitions", testenv.Path("..", "shared", "crds")},
 }
 
 // definition is a file of a directory; without it the spec is skipped.
@@ -86,7 +87,7 @@ var _ = Describe("a database cluster", func() {
 
 			const secret = "app-owner.pg.credentials.postgresql.acid.zalan.do"
 			w.becomes(ctx, "False SecretNotFound", secret)
-			Expect(apierrors.IsNotFound(admin.Get(ctx, client.ObjectKey{Namespace: w.namespace, Name: name}, &appsv1.Deployment{}))).To(BeTrue())
+			Expect(apierrors.IsNotFound(env.Admin.Get(ctx, client.ObjectKey{Namespace: w.namespace, Name: name}, &appsv1.Deployment{}))).To(BeTrue())
 			w.secret(ctx, secret, map[string]string{"username": "app_owner"})
 			w.becomes(ctx, "False SecretKeyMissing", secret)
 			w.password(ctx, secret, "p")

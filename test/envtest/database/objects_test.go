@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"slices"
-	"strings"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -30,10 +29,7 @@ type world struct{ namespace string }
 
 func newWorld(ctx context.Context) *world {
 	GinkgoHelper()
-	namespace := &corev1.Namespace{}
-	namespace.GenerateName = "database-"
-	Expect(admin.Create(ctx, namespace)).To(Succeed())
-	return &world{namespace: namespace.Name}
+	return &world{namespace: env.NewNamespace(ctx, "database", nil)}
 }
 
 // create makes the TerdutServer, which goes with the spec.
@@ -42,18 +38,18 @@ func (w *world) create(ctx context.Context, image string, database v1alpha1.Serv
 	server := &v1alpha1.TerdutServer{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: name}}
 	server.Spec.Image = &v1alpha1.ServerImage{Repository: image}
 	server.Spec.Database = database
-	Expect(admin.Create(ctx, server)).To(Succeed())
+	Expect(env.Admin.Create(ctx, server)).To(Succeed())
 	DeferCleanup(func(ctx SpecContext) {
-		Expect(client.IgnoreNotFound(admin.Delete(ctx, server))).To(Succeed())
+		Expect(client.IgnoreNotFound(env.Admin.Delete(ctx, server))).To(Succeed())
 		Eventually(func() bool {
-			return apierrors.IsNotFound(admin.Get(ctx, client.ObjectKeyFromObject(server), &v1alpha1.TerdutServer{}))
+			return apierrors.IsNotFound(env.Admin.Get(ctx, client.ObjectKeyFromObject(server), &v1alpha1.TerdutServer{}))
 		}).Should(BeTrue())
 	})
 }
 
 func (w *world) secret(ctx context.Context, of string, data map[string]string) {
 	GinkgoHelper()
-	Expect(admin.Create(ctx, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: of}, StringData: data})).To(Succeed())
+	Expect(env.Admin.Create(ctx, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: of}, StringData: data})).To(Succeed())
 }
 
 // change updates an object as somebody else would, and tries again when
@@ -61,11 +57,11 @@ func (w *world) secret(ctx context.Context, of string, data map[string]string) {
 func change[T client.Object](ctx context.Context, w *world, object T, of string, f func(T)) {
 	GinkgoHelper()
 	Eventually(func() error {
-		if err := admin.Get(ctx, client.ObjectKey{Namespace: w.namespace, Name: of}, object); err != nil {
+		if err := env.Admin.Get(ctx, client.ObjectKey{Namespace: w.namespace, Name: of}, object); err != nil {
 			return err
 		}
 		f(object)
-		return admin.Update(ctx, object, client.FieldOwner("kubectl-edit"))
+		return env.Admin.Update(ctx, object, client.FieldOwner("kubectl-edit"))
 	}).Should(Succeed())
 }
 
@@ -81,13 +77,13 @@ func (w *world) password(ctx context.Context, secret, to string) {
 
 func get[T client.Object](ctx context.Context, w *world, object T, of string) T {
 	GinkgoHelper()
-	Expect(admin.Get(ctx, client.ObjectKey{Namespace: w.namespace, Name: of}, object)).To(Succeed())
+	Expect(env.Admin.Get(ctx, client.ObjectKey{Namespace: w.namespace, Name: of}, object)).To(Succeed())
 	return object
 }
 
 func (w *world) condition(ctx context.Context, of string) *metav1.Condition {
 	server := &v1alpha1.TerdutServer{}
-	if err := admin.Get(ctx, client.ObjectKey{Namespace: w.namespace, Name: name}, server); err != nil {
+	if err := env.Admin.Get(ctx, client.ObjectKey{Namespace: w.namespace, Name: name}, server); err != nil {
 		return &metav1.Condition{Message: err.Error()}
 	}
 	if c := meta.FindStatusCondition(server.Status.Conditions, of); c != nil {
@@ -139,7 +135,7 @@ func (w *world) env(ctx context.Context, variable string) *corev1.EnvVar {
 func (w *world) pods(ctx context.Context) []string {
 	GinkgoHelper()
 	list := &corev1.PodList{}
-	Expect(admin.List(ctx, list, client.InNamespace(w.namespace))).To(Succeed())
+	Expect(env.Admin.List(ctx, list, client.InNamespace(w.namespace))).To(Succeed())
 	var names []string
 	for i := range list.Items {
 		if pod := &list.Items[i]; pod.DeletionTimestamp == nil && len(pod.Status.ContainerStatuses) > 0 {
@@ -161,7 +157,7 @@ func (w *world) crashes(ctx context.Context) {
 func (w *world) told(ctx context.Context) []string {
 	GinkgoHelper()
 	list := &eventsv1.EventList{}
-	Expect(admin.List(ctx, list, client.InNamespace(w.namespace))).To(Succeed())
+	Expect(env.Admin.List(ctx, list, client.InNamespace(w.namespace))).To(Succeed())
 	var out []string
 	for _, e := range list.Items {
 		for range series(&e) {
@@ -180,21 +176,6 @@ func series(e *eventsv1.Event) int32 {
 	return e.Series.Count
 }
 
-// everything is what anybody can read of a world without reading Secrets.
-func (w *world) everything(ctx context.Context) string {
-	GinkgoHelper()
-	var all strings.Builder
-	for _, list := range []client.ObjectList{
-		&v1alpha1.TerdutServerList{}, &appsv1.DeploymentList{}, &appsv1.ReplicaSetList{}, &corev1.PodList{}, &eventsv1.EventList{},
-	} {
-		Expect(admin.List(ctx, list, client.InNamespace(w.namespace))).To(Succeed())
-		raw, err := yaml.Marshal(list)
-		Expect(err).NotTo(HaveOccurred())
-		all.Write(raw)
-	}
-	return all.String()
-}
-
 // install serves a custom resource until the spec ends, or remove was called.
 func install(ctx context.Context, path string) (remove func(context.Context)) {
 	GinkgoHelper()
@@ -202,11 +183,11 @@ func install(ctx context.Context, path string) (remove func(context.Context)) {
 	Expect(err).NotTo(HaveOccurred())
 	crd := &unstructured.Unstructured{}
 	Expect(yaml.Unmarshal(raw, crd)).To(Succeed())
-	Expect(admin.Create(ctx, crd)).To(Succeed())
+	Expect(env.Admin.Create(ctx, crd)).To(Succeed())
 	remove = func(ctx context.Context) {
-		Expect(client.IgnoreNotFound(admin.Delete(ctx, crd))).To(Succeed())
+		Expect(client.IgnoreNotFound(env.Admin.Delete(ctx, crd))).To(Succeed())
 		Eventually(func() bool {
-			return apierrors.IsNotFound(admin.Get(ctx, client.ObjectKeyFromObject(crd), crd.DeepCopy()))
+			return apierrors.IsNotFound(env.Admin.Get(ctx, client.ObjectKeyFromObject(crd), crd.DeepCopy()))
 		}).Should(BeTrue())
 	}
 	DeferCleanup(func(ctx SpecContext) { remove(ctx) })
@@ -220,7 +201,7 @@ func (w *world) cluster(ctx context.Context, content string) *unstructured.Unstr
 	Expect(yaml.Unmarshal([]byte(content), object)).To(Succeed())
 	object.SetNamespace(w.namespace)
 	// A kind that has just come is not served by everybody at once.
-	Eventually(func() error { return admin.Create(ctx, object) }).Should(Succeed())
+	Eventually(func() error { return env.Admin.Create(ctx, object) }).Should(Succeed())
 	return object
 }
 
@@ -228,10 +209,10 @@ func (w *world) cluster(ctx context.Context, content string) *unstructured.Unstr
 func report(ctx context.Context, object *unstructured.Unstructured, status map[string]any) {
 	GinkgoHelper()
 	Eventually(func() error {
-		if err := admin.Get(ctx, client.ObjectKeyFromObject(object), object); err != nil {
+		if err := env.Admin.Get(ctx, client.ObjectKeyFromObject(object), object); err != nil {
 			return err
 		}
 		object.Object["status"] = status
-		return admin.Status().Update(ctx, object)
+		return env.Admin.Status().Update(ctx, object)
 	}).Should(Succeed())
 }

@@ -15,6 +15,7 @@ import (
 
 	v1alpha1 "git.ryuvia.com/niklas/terdut-operator/api/terdut/v1alpha1"
 	"git.ryuvia.com/niklas/terdut-operator/test/refserver"
+	"git.ryuvia.com/niklas/terdut-operator/test/testenv/alone"
 )
 
 // newExternal is a world whose server is reached as in earnest, over TLS, with
@@ -24,13 +25,13 @@ func newExternal(ctx context.Context) (w *world, key string) {
 	GinkgoHelper()
 	w = newWorld(ctx)
 	w.sessions = true
-	w.http.Close()
-	w.http = httptest.NewTLSServer(w.remote)
-	DeferCleanup(w.http.Close)
-	_, key, err := w.remote.AddUser("somebody", true)
+	w.HTTP.Close()
+	w.HTTP = httptest.NewTLSServer(w.Remote)
+	DeferCleanup(w.HTTP.Close)
+	_, key, err := w.Remote.AddUser("somebody", true)
 	Expect(err).NotTo(HaveOccurred())
-	w.secret(ctx, "admin", map[string]string{"key": key})
-	w.secret(ctx, "ca", map[string]string{"ca.crt": authority(w.http)})
+	w.Secret(ctx, "admin", map[string]string{"key": key})
+	w.Secret(ctx, "ca", map[string]string{"ca.crt": authority(w.HTTP)})
 	return w, key
 }
 
@@ -70,66 +71,66 @@ var _ = Describe("an external server", func() {
 	It("is reached with a key of the operator's own, and nothing is made for it", func(ctx SpecContext) {
 		w, key := newExternal(ctx)
 		w.start(time.Hour)
-		w.create(ctx, at(w.http.URL))
+		w.Create(ctx, at(w.HTTP.URL))
 		w.quiet(ctx)
 		w.single(ctx, 1)
-		Expect(w.key(ctx)).NotTo(Equal(key))
-		Expect(w.remote.KeyID(key)).NotTo(BeZero())
-		Expect(w.conditionOf(ctx, v1alpha1.ConditionAvailable)()).To(Equal("True Available"))
-		Expect(w.conditionOf(ctx, v1alpha1.ConditionDatabaseReady)()).To(Equal("True External"))
-		Expect(w.conditionOf(ctx, v1alpha1.ConditionBootstrapped)()).To(Equal("True AdminKeyProvided"))
-		Expect(w.server(ctx).Status.ServiceName).To(BeEmpty())
-		Expect(gone(ctx, w, &appsv1.Deployment{}, name)()).To(BeTrue())
-		Expect(gone(ctx, w, &corev1.Service{}, name)()).To(BeTrue())
-		Expect(w.requests("POST", "/api/bootstrap")).To(BeZero())
+		Expect(w.Key(ctx)).NotTo(Equal(key))
+		Expect(w.Remote.KeyID(key)).NotTo(BeZero())
+		Expect(w.ConditionOf(ctx, v1alpha1.ConditionAvailable)()).To(Equal("True Available"))
+		Expect(w.ConditionOf(ctx, v1alpha1.ConditionDatabaseReady)()).To(Equal("True External"))
+		Expect(w.ConditionOf(ctx, v1alpha1.ConditionBootstrapped)()).To(Equal("True AdminKeyProvided"))
+		Expect(w.Server(ctx).Status.ServiceName).To(BeEmpty())
+		Expect(w.Gone(ctx, &appsv1.Deployment{}, name)()).To(BeTrue())
+		Expect(w.Gone(ctx, &corev1.Service{}, name)()).To(BeTrue())
+		Expect(w.Requests("POST", "/api/bootstrap")).To(BeZero())
 	})
 
 	It("has nothing left of an installation that it takes the place of", func(ctx SpecContext) {
 		w, _ := newExternal(ctx)
 		w.start(time.Hour)
-		w.create(ctx)
+		w.Create(ctx)
 		for _, child := range []client.Object{&appsv1.Deployment{}, &corev1.Service{}} {
-			Eventually(gone(ctx, w, child, name)).Should(BeFalse())
+			Eventually(w.Gone(ctx, child, name)).Should(BeFalse())
 		}
-		change(ctx, w, &v1alpha1.TerdutServer{}, name, at(w.http.URL))
+		alone.Change(ctx, w.World, &v1alpha1.TerdutServer{}, name, at(w.HTTP.URL))
 		for _, child := range []client.Object{&appsv1.Deployment{}, &corev1.Service{}} {
-			Eventually(gone(ctx, w, child, name)).Should(BeTrue())
+			Eventually(w.Gone(ctx, child, name)).Should(BeTrue())
 		}
-		w.ready(ctx)
+		w.Ready(ctx)
 	})
 
 	It("is never bootstrapped", func(ctx SpecContext) {
 		w, _ := newExternal(ctx)
 		w.replace()
 		w.start(time.Hour)
-		w.create(ctx, at(w.http.URL))
-		Eventually(w.conditionOf(ctx, v1alpha1.ConditionBootstrapped)).Should(Equal("False KeyNotAccepted"))
-		Expect(w.message(ctx, v1alpha1.ConditionBootstrapped)).To(ContainSubstring("spec.external.adminKeySecretRef"))
-		Expect(w.requests("POST", "/api/bootstrap")).To(BeZero())
-		change(ctx, w, &v1alpha1.TerdutServer{}, name, func(s *v1alpha1.TerdutServer) { s.Spec.External.AdminKeySecretRef.Name = "" })
-		Eventually(w.conditionOf(ctx, v1alpha1.ConditionBootstrapped)).Should(Equal("False AlreadyBootstrapped"))
-		Expect(w.message(ctx, v1alpha1.ConditionBootstrapped)).To(ContainSubstring("spec.external.adminKeySecretRef"))
-		Expect(w.requests("POST", "/api/bootstrap")).To(BeZero())
+		w.Create(ctx, at(w.HTTP.URL))
+		Eventually(w.ConditionOf(ctx, v1alpha1.ConditionBootstrapped)).Should(Equal("False KeyNotAccepted"))
+		Expect(w.Message(ctx, v1alpha1.ConditionBootstrapped)).To(ContainSubstring("spec.external.adminKeySecretRef"))
+		Expect(w.Requests("POST", "/api/bootstrap")).To(BeZero())
+		alone.Change(ctx, w.World, &v1alpha1.TerdutServer{}, name, func(s *v1alpha1.TerdutServer) { s.Spec.External.AdminKeySecretRef.Name = "" })
+		Eventually(w.ConditionOf(ctx, v1alpha1.ConditionBootstrapped)).Should(Equal("False AlreadyBootstrapped"))
+		Expect(w.Message(ctx, v1alpha1.ConditionBootstrapped)).To(ContainSubstring("spec.external.adminKeySecretRef"))
+		Expect(w.Requests("POST", "/api/bootstrap")).To(BeZero())
 	})
 
 	DescribeTable("that cannot be reached says why", func(ctx SpecContext, condition, hint string, make func(w *world) func(*v1alpha1.TerdutServer)) {
 		w, _ := newExternal(ctx)
 		w.start(time.Hour)
-		w.create(ctx, make(w))
-		Eventually(w.conditionOf(ctx, v1alpha1.ConditionAvailable)).Should(Equal(condition))
-		Expect(w.message(ctx, v1alpha1.ConditionAvailable)).To(ContainSubstring(hint))
-		Expect(w.remote.Requests()).To(BeEmpty())
-		change(ctx, w, &v1alpha1.TerdutServer{}, name, at(w.http.URL))
+		w.Create(ctx, make(w))
+		Eventually(w.ConditionOf(ctx, v1alpha1.ConditionAvailable)).Should(Equal(condition))
+		Expect(w.Message(ctx, v1alpha1.ConditionAvailable)).To(ContainSubstring(hint))
+		Expect(w.Remote.Requests()).To(BeEmpty())
+		alone.Change(ctx, w.World, &v1alpha1.TerdutServer{}, name, at(w.HTTP.URL))
 		w.quiet(ctx)
 	},
 		Entry("an unknown certificate", "False CertificateRejected", "caSecretRef", func(w *world) func(*v1alpha1.TerdutServer) {
-			return at(w.http.URL, func(e *v1alpha1.ServerExternal) { e.CASecretRef = nil })
+			return at(w.HTTP.URL, func(e *v1alpha1.ServerExternal) { e.CASecretRef = nil })
 		}),
 		Entry("no Secret with the authority", "False SecretNotFound", "caSecretRef", func(w *world) func(*v1alpha1.TerdutServer) {
-			return at(w.http.URL, func(e *v1alpha1.ServerExternal) { e.CASecretRef.Name = "other" })
+			return at(w.HTTP.URL, func(e *v1alpha1.ServerExternal) { e.CASecretRef.Name = "other" })
 		}),
 		Entry("a Secret without a certificate", "False SecretKeyMissing", "caSecretRef", func(w *world) func(*v1alpha1.TerdutServer) {
-			return at(w.http.URL, func(e *v1alpha1.ServerExternal) { e.CASecretRef.Name = "admin" })
+			return at(w.HTTP.URL, func(e *v1alpha1.ServerExternal) { e.CASecretRef.Name = "admin" })
 		}),
 		Entry("a link-local address", "False AddressRefused", "link-local", func(*world) func(*v1alpha1.TerdutServer) {
 			return at("https://169.254.169.254")
@@ -148,23 +149,23 @@ var _ = Describe("an external server", func() {
 
 	It("is trusted anew when its certificate authority changes", func(ctx SpecContext) {
 		w, _ := newExternal(ctx)
-		change(ctx, w, &corev1.Secret{}, "ca", func(s *corev1.Secret) { s.Data["ca.crt"] = []byte(otherAuthority) })
+		alone.Change(ctx, w.World, &corev1.Secret{}, "ca", func(s *corev1.Secret) { s.Data["ca.crt"] = []byte(otherAuthority) })
 		w.start(time.Hour)
-		w.create(ctx, at(w.http.URL))
-		Eventually(w.conditionOf(ctx, v1alpha1.ConditionAvailable)).Should(Equal("False CertificateRejected"))
-		change(ctx, w, &corev1.Secret{}, "ca", func(s *corev1.Secret) { s.Data["ca.crt"] = []byte(authority(w.http)) })
+		w.Create(ctx, at(w.HTTP.URL))
+		Eventually(w.ConditionOf(ctx, v1alpha1.ConditionAvailable)).Should(Equal("False CertificateRejected"))
+		alone.Change(ctx, w.World, &corev1.Secret{}, "ca", func(s *corev1.Secret) { s.Data["ca.crt"] = []byte(authority(w.HTTP)) })
 		w.quiet(ctx)
 	})
 
 	It("that goes away says so, and comes back", func(ctx SpecContext) {
 		w, _ := newExternal(ctx)
 		w.start(300 * time.Millisecond)
-		w.create(ctx, at(w.http.URL))
+		w.Create(ctx, at(w.HTTP.URL))
 		w.quiet(ctx)
-		w.remote.SetFault(func(*http.Request, string) refserver.Fault { return refserver.Drop })
-		Eventually(w.conditionOf(ctx, v1alpha1.ConditionAvailable)).Should(Equal("Unknown ServerUnreachable"))
-		Expect(w.conditionOf(ctx, v1alpha1.ConditionBootstrapped)()).To(HavePrefix("True"))
-		w.remote.SetFault(nil)
-		w.ready(ctx)
+		w.Remote.SetFault(func(*http.Request, string) refserver.Fault { return refserver.Drop })
+		Eventually(w.ConditionOf(ctx, v1alpha1.ConditionAvailable)).Should(Equal("Unknown ServerUnreachable"))
+		Expect(w.ConditionOf(ctx, v1alpha1.ConditionBootstrapped)()).To(HavePrefix("True"))
+		w.Remote.SetFault(nil)
+		w.Ready(ctx)
 	})
 })

@@ -15,6 +15,7 @@ import (
 
 	v1alpha1 "git.ryuvia.com/niklas/terdut-operator/api/terdut/v1alpha1"
 	"git.ryuvia.com/niklas/terdut-operator/test/refserver"
+	"git.ryuvia.com/niklas/terdut-operator/test/testenv/alone"
 )
 
 const bootstrapRoute = "POST /api/bootstrap"
@@ -54,15 +55,15 @@ func withAdminKey(s *v1alpha1.TerdutServer) {
 // quiet waits until the exchange of keys is over.
 func (w *world) quiet(ctx context.Context) {
 	GinkgoHelper()
-	w.ready(ctx)
+	w.Ready(ctx)
 	Eventually(func(g Gomega) {
 		s := &v1alpha1.TerdutServer{}
-		g.Expect(admin.Get(ctx, client.ObjectKey{Namespace: w.namespace, Name: name}, s)).To(Succeed())
+		g.Expect(env.Admin.Get(ctx, client.ObjectKey{Namespace: w.Namespace, Name: name}, s)).To(Succeed())
 		g.Expect(s.Status.OperatorCredentialsSecretRef).NotTo(BeNil())
 		if s.Status.Credentials != nil {
 			g.Expect(s.Status.Credentials.Retiring).To(BeNil())
 		}
-		g.Expect(gone(ctx, w, &corev1.Secret{}, nextName)()).To(BeTrue())
+		g.Expect(w.Gone(ctx, &corev1.Secret{}, nextName)()).To(BeTrue())
 	}).Should(Succeed())
 }
 
@@ -70,9 +71,9 @@ func (w *world) quiet(ctx context.Context) {
 // Secret with what belongs to it. others is how many more keys are live.
 func (w *world) single(ctx context.Context, others int) *corev1.Secret {
 	GinkgoHelper()
-	secret := get(ctx, w, &corev1.Secret{}, credentialsName)
-	Expect(w.remote.KeyID(string(secret.Data["key"]))).NotTo(BeZero())
-	Expect(w.remote.LiveKeys()).To(HaveLen(1 + others))
+	secret := alone.Get(ctx, w.World, &corev1.Secret{}, credentialsName)
+	Expect(w.Remote.KeyID(string(secret.Data["key"]))).NotTo(BeZero())
+	Expect(w.Remote.LiveKeys()).To(HaveLen(1 + others))
 	Expect(secret.Finalizers).To(ContainElement(v1alpha1.Finalizer))
 	return secret
 }
@@ -81,17 +82,17 @@ var _ = Describe("the ladder", func() {
 	It("ends on a service account of the operator's where there are those", func(ctx SpecContext) {
 		w := newWorld(ctx)
 		w.start(time.Hour)
-		w.settle(ctx)
+		w.Settle(ctx)
 		w.quiet(ctx)
 		secret := w.single(ctx, 0)
-		accounts := w.remote.Accounts()
+		accounts := w.Remote.Accounts()
 		Expect(accounts).To(HaveLen(1))
-		Expect(accounts[0].Name).To(Equal("terdut-operator:" + w.namespace + "/terdut:" + string(w.server(ctx).UID)[:8]))
+		Expect(accounts[0].Name).To(Equal("terdut-operator:" + w.Namespace + "/terdut:" + string(w.Server(ctx).UID)[:8]))
 		Expect(secret.Annotations).To(HaveKeyWithValue(v1alpha1.AnnotationServiceAccount, "true"))
 		Expect(secret.Annotations).To(HaveKey(v1alpha1.AnnotationKeyID))
 		Expect(secret.Annotations).To(HaveKey(v1alpha1.AnnotationUserID))
-		Expect(w.conditionOf(ctx, v1alpha1.ConditionBootstrapped)()).To(Equal("True Bootstrapped"))
-		Expect(w.server(ctx).Status.Capabilities).To(ContainElement(v1alpha1.ServerCapability{
+		Expect(w.ConditionOf(ctx, v1alpha1.ConditionBootstrapped)()).To(Equal("True Bootstrapped"))
+		Expect(w.Server(ctx).Status.Capabilities).To(ContainElement(v1alpha1.ServerCapability{
 			Name: v1alpha1.CapabilityServiceAccounts, State: v1alpha1.CapabilityPresent, Source: "version",
 		}))
 	})
@@ -100,11 +101,11 @@ var _ = Describe("the ladder", func() {
 		w := newWorld(ctx)
 		w.lacking(lacking...)
 		w.start(time.Hour)
-		w.settle(ctx)
+		w.Settle(ctx)
 		w.quiet(ctx)
 		w.single(ctx, 0)
-		Expect(w.remote.Accounts()).To(BeEmpty())
-		Expect(w.conditionOf(ctx, v1alpha1.ConditionBootstrapped)()).To(Equal("True Bootstrapped"))
+		Expect(w.Remote.Accounts()).To(BeEmpty())
+		Expect(w.ConditionOf(ctx, v1alpha1.ConditionBootstrapped)()).To(Equal("True Bootstrapped"))
 	},
 		Entry("alone", "service-accounts"),
 		Entry("nor chosen keys", "service-accounts", "chosen-keys"),
@@ -114,8 +115,8 @@ var _ = Describe("the ladder", func() {
 	It("loses no bootstrap answer where keys can be chosen", func(ctx SpecContext) {
 		w := newWorld(ctx)
 		w.start(time.Second)
-		w.remote.SetFault(once(bootstrapRoute, refserver.LoseAnswer))
-		w.settle(ctx)
+		w.Remote.SetFault(once(bootstrapRoute, refserver.LoseAnswer))
+		w.Settle(ctx)
 		w.quiet(ctx)
 		w.single(ctx, 0)
 	})
@@ -124,16 +125,16 @@ var _ = Describe("the ladder", func() {
 		w := newWorld(ctx)
 		w.lacking("chosen-keys")
 		w.start(time.Second)
-		w.remote.SetFault(once(bootstrapRoute, refserver.LoseAnswer))
-		w.create(ctx)
-		w.run(ctx, true)
-		Eventually(w.conditionOf(ctx, v1alpha1.ConditionBootstrapped)).Should(Equal("False BootstrapKeyLost"))
-		Expect(w.message(ctx, v1alpha1.ConditionBootstrapped)).To(And(
+		w.Remote.SetFault(once(bootstrapRoute, refserver.LoseAnswer))
+		w.Create(ctx)
+		w.RollOut(ctx, true)
+		Eventually(w.ConditionOf(ctx, v1alpha1.ConditionBootstrapped)).Should(Equal("False BootstrapKeyLost"))
+		Expect(w.Message(ctx, v1alpha1.ConditionBootstrapped)).To(And(
 			ContainSubstring("spec.bootstrap.adminKeySecretRef"), ContainSubstring(credentialsName)))
-		lost := get(ctx, w, &corev1.Secret{}, credentialsName)
+		lost := alone.Get(ctx, w.World, &corev1.Secret{}, credentialsName)
 		w.replace()
-		Expect(admin.Delete(ctx, lost)).To(Succeed())
-		w.ready(ctx)
+		Expect(env.Admin.Delete(ctx, lost)).To(Succeed())
+		w.Ready(ctx)
 		w.quiet(ctx)
 		w.single(ctx, 0)
 	})
@@ -141,17 +142,17 @@ var _ = Describe("the ladder", func() {
 	DescribeTable("gets a key of its own beside the administrator's", func(ctx SpecContext, accounts int, lacking ...string) {
 		w := newWorld(ctx)
 		w.lacking(lacking...)
-		_, key, err := w.remote.AddUser("somebody", true)
+		_, key, err := w.Remote.AddUser("somebody", true)
 		Expect(err).NotTo(HaveOccurred())
-		w.secret(ctx, "admin", map[string]string{"key": " " + key + "\n"})
+		w.Secret(ctx, "admin", map[string]string{"key": " " + key + "\n"})
 		w.start(time.Hour)
-		w.settle(ctx, withAdminKey)
+		w.Settle(ctx, withAdminKey)
 		w.quiet(ctx)
 		w.single(ctx, 1)
-		Expect(w.key(ctx)).NotTo(Equal(key))
-		Expect(w.remote.KeyID(key)).NotTo(BeZero(), "the administrator's key is not ours to revoke")
-		Expect(w.remote.Accounts()).To(HaveLen(accounts))
-		Expect(w.conditionOf(ctx, v1alpha1.ConditionBootstrapped)()).To(Equal("True AdminKeyProvided"))
+		Expect(w.Key(ctx)).NotTo(Equal(key))
+		Expect(w.Remote.KeyID(key)).NotTo(BeZero(), "the administrator's key is not ours to revoke")
+		Expect(w.Remote.Accounts()).To(HaveLen(accounts))
+		Expect(w.ConditionOf(ctx, v1alpha1.ConditionBootstrapped)()).To(Equal("True AdminKeyProvided"))
 	},
 		Entry("on a service account", 1),
 		Entry("on the same user", 0, "service-accounts"),
@@ -161,32 +162,32 @@ var _ = Describe("the ladder", func() {
 	It("shares the administrator's key where nobody can tell whose it is", func(ctx SpecContext) {
 		w := newWorld(ctx)
 		w.lacking("service-accounts", "me", "version")
-		_, key, err := w.remote.AddUser("somebody", true)
+		_, key, err := w.Remote.AddUser("somebody", true)
 		Expect(err).NotTo(HaveOccurred())
-		w.secret(ctx, "admin", map[string]string{"key": key})
+		w.Secret(ctx, "admin", map[string]string{"key": key})
 		w.start(time.Hour)
-		w.settle(ctx, withAdminKey)
-		Expect(w.conditionOf(ctx, v1alpha1.ConditionBootstrapped)()).To(Equal("True SharedIdentity"))
-		Expect(w.key(ctx)).To(Equal(key))
-		Expect(w.remote.LiveKeys()).To(HaveLen(1))
+		w.Settle(ctx, withAdminKey)
+		Expect(w.ConditionOf(ctx, v1alpha1.ConditionBootstrapped)()).To(Equal("True SharedIdentity"))
+		Expect(w.Key(ctx)).To(Equal(key))
+		Expect(w.Remote.LiveKeys()).To(HaveLen(1))
 	})
 
 	It("keeps the key of before when a new one cannot do the same", func(ctx SpecContext) {
 		w := newWorld(ctx)
 		w.lacking("service-accounts", "version")
 		w.start(time.Second)
-		w.settle(ctx)
+		w.Settle(ctx)
 		w.quiet(ctx)
-		_, err := w.remote.Model().CreateTeam("platform")
+		_, err := w.Remote.Model().CreateTeam("platform")
 		Expect(err).NotTo(HaveOccurred())
-		before := w.key(ctx)
-		w.remote.SetFault(on("PUT /api/teams/{teamID}", refserver.JSONError(http.StatusForbidden, "no")))
+		before := w.Key(ctx)
+		w.Remote.SetFault(on("PUT /api/teams/{teamID}", refserver.JSONError(http.StatusForbidden, "no")))
 		w.rotate(ctx, "one")
-		Eventually(w.events(ctx)).Should(ContainElement(HavePrefix("Warning RotationFailed")))
-		Eventually(func() int { return len(w.remote.LiveKeys()) }).Should(Equal(1))
-		Expect(w.key(ctx)).To(Equal(before))
-		w.ready(ctx)
-		w.remote.SetFault(nil)
+		Eventually(w.Events(ctx)).Should(ContainElement(HavePrefix("Warning RotationFailed")))
+		Eventually(func() int { return len(w.Remote.LiveKeys()) }).Should(Equal(1))
+		Expect(w.Key(ctx)).To(Equal(before))
+		w.Ready(ctx)
+		w.Remote.SetFault(nil)
 		w.pass(2 * time.Second)
 		Eventually(func() string { return w.rotated(ctx) }).Should(Equal("one"))
 	})
@@ -194,24 +195,24 @@ var _ = Describe("the ladder", func() {
 	DescribeTable("nothing changes while there is no clear answer",
 		func(ctx SpecContext, fault refserver.Fault, condition string) {
 			w := newWorld(ctx)
-			w.timeout = 300 * time.Millisecond
+			w.Timeout = 300 * time.Millisecond
 			o := w.start(time.Hour)
-			w.remote.SetFault(func(*http.Request, string) refserver.Fault { return fault })
-			w.create(ctx)
-			w.run(ctx, true)
-			Eventually(w.conditionOf(ctx, v1alpha1.ConditionBootstrapped)).Should(Equal(condition))
-			key := w.key(ctx)
+			w.Remote.SetFault(func(*http.Request, string) refserver.Fault { return fault })
+			w.Create(ctx)
+			w.RollOut(ctx, true)
+			Eventually(w.ConditionOf(ctx, v1alpha1.ConditionBootstrapped)).Should(Equal(condition))
+			key := w.Key(ctx)
 			// The first pass asks for another thing than those after it, and a
 			// request is seen before the pass that made it has ended.
 			Eventually(func() bool {
-				version, asked := w.server(ctx).ResourceVersion, len(w.remote.Requests())
-				Eventually(func() int { return len(w.remote.Requests()) }).Should(BeNumerically(">", asked+1))
-				return w.server(ctx).ResourceVersion == version
+				version, asked := w.Server(ctx).ResourceVersion, len(w.Remote.Requests())
+				Eventually(func() int { return len(w.Remote.Requests()) }).Should(BeNumerically(">", asked+1))
+				return w.Server(ctx).ResourceVersion == version
 			}).Should(BeTrue(), "the server is asked again and again, and nothing is written")
-			Expect(w.key(ctx)).To(Equal(key))
-			Expect(w.remote.LiveKeys()).To(BeEmpty())
+			Expect(w.Key(ctx)).To(Equal(key))
+			Expect(w.Remote.LiveKeys()).To(BeEmpty())
 			Expect(o.isFenced()).To(BeFalse())
-			w.remote.SetFault(nil)
+			w.Remote.SetFault(nil)
 			w.quiet(ctx)
 			w.single(ctx, 0)
 		},
@@ -226,16 +227,16 @@ var _ = Describe("the ladder", func() {
 		w := newWorld(ctx)
 		w.lacking("service-accounts", "version")
 		w.start(300 * time.Millisecond)
-		w.settle(ctx)
+		w.Settle(ctx)
 		state := func() v1alpha1.CapabilityState {
-			for _, c := range w.server(ctx).Status.Capabilities {
+			for _, c := range w.Server(ctx).Status.Capabilities {
 				if c.Name == v1alpha1.CapabilityServiceAccounts {
 					return c.State
 				}
 			}
 			return ""
 		}
-		probes := func() int { return w.requests("GET", "") }
+		probes := func() int { return w.Requests("GET", "") }
 		Eventually(state).Should(Equal(v1alpha1.CapabilityUnknown))
 		for range 2 {
 			Expect(state()).To(Equal(v1alpha1.CapabilityUnknown))
@@ -248,24 +249,24 @@ var _ = Describe("the ladder", func() {
 		w.lacking()
 		w.pass(time.Hour)
 		Eventually(state).Should(Equal(v1alpha1.CapabilityPresent))
-		Eventually(func() int { return len(w.remote.Accounts()) }).Should(Equal(1))
+		Eventually(func() int { return len(w.Remote.Accounts()) }).Should(Equal(1))
 	})
 
 	It("asks nothing at rest", func(ctx SpecContext) {
 		w := newWorld(ctx)
 		o := w.start(time.Hour)
-		w.settle(ctx)
+		w.Settle(ctx)
 		w.quiet(ctx)
 		// What is still on its way: the cache learns of the last Secret.
 		seen := -1
 		Eventually(func() bool {
 			before := seen
-			seen = len(w.remote.Requests()) + o.count()
+			seen = len(w.Remote.Requests()) + o.count()
 			return seen == before
 		}).WithPolling(300 * time.Millisecond).Should(BeTrue())
-		requests, effects := len(w.remote.Requests()), o.count()
-		Consistently(func() int { return len(w.remote.Requests()) - requests + o.count() - effects }, time.Second).Should(BeZero())
-		Expect(strings.Join(w.events(ctx)(), "\n")).NotTo(ContainSubstring(w.key(ctx)))
+		requests, effects := len(w.Remote.Requests()), o.count()
+		Consistently(func() int { return len(w.Remote.Requests()) - requests + o.count() - effects }, time.Second).Should(BeZero())
+		Expect(strings.Join(w.Events(ctx)(), "\n")).NotTo(ContainSubstring(w.Key(ctx)))
 	})
 })
 
@@ -274,8 +275,8 @@ func (w *world) replace() {
 	GinkgoHelper()
 	fresh, err := refserver.New(refserver.Options{})
 	Expect(err).NotTo(HaveOccurred())
-	w.remote.SetFault(func(*http.Request, string) refserver.Fault {
+	w.Remote.SetFault(func(*http.Request, string) refserver.Fault {
 		return func(rw http.ResponseWriter, r *http.Request, _ http.Handler) { fresh.ServeHTTP(rw, r) }
 	})
-	w.remote = fresh
+	w.Remote = fresh
 }

@@ -17,12 +17,13 @@ import (
 	"git.ryuvia.com/niklas/terdut-operator/terdutapi"
 	"git.ryuvia.com/niklas/terdut-operator/test/figures"
 	"git.ryuvia.com/niklas/terdut-operator/test/refserver"
+	"git.ryuvia.com/niklas/terdut-operator/test/testenv/alone"
 )
 
 // rotate asks for a new key.
 func (w *world) rotate(ctx context.Context, token string) {
 	GinkgoHelper()
-	change(ctx, w, &v1alpha1.TerdutServer{}, name, func(s *v1alpha1.TerdutServer) {
+	alone.Change(ctx, w.World, &v1alpha1.TerdutServer{}, name, func(s *v1alpha1.TerdutServer) {
 		if s.Annotations == nil {
 			s.Annotations = map[string]string{}
 		}
@@ -32,7 +33,7 @@ func (w *world) rotate(ctx context.Context, token string) {
 
 // rotated is the token that was acknowledged.
 func (w *world) rotated(ctx context.Context) string {
-	if s := w.server(ctx).Status.Credentials; s != nil {
+	if s := w.Server(ctx).Status.Credentials; s != nil {
 		return s.Rotated
 	}
 	return ""
@@ -58,12 +59,12 @@ func (w *world) mirror(ctx context.Context) func() string {
 	GinkgoHelper()
 	team := &v1alpha1.TerdutTeam{}
 	team.Namespace, team.Name = w.tenant, "payments"
-	team.Spec = v1alpha1.TerdutTeamSpec{ServerRef: v1alpha1.ServerRef{Name: name, Namespace: w.namespace}, DisplayName: "Payments"}
-	Expect(admin.Create(ctx, team)).To(Succeed())
-	where := client.ObjectKey{Namespace: w.tenant, Name: v1alpha1.MirrorSecretName(name, w.namespace)}
+	team.Spec = v1alpha1.TerdutTeamSpec{ServerRef: v1alpha1.ServerRef{Name: name, Namespace: w.Namespace}, DisplayName: "Payments"}
+	Expect(env.Admin.Create(ctx, team)).To(Succeed())
+	where := client.ObjectKey{Namespace: w.tenant, Name: v1alpha1.MirrorSecretName(name, w.Namespace)}
 	return func() string {
 		secret := &corev1.Secret{}
-		if err := admin.Get(ctx, where, secret); err != nil {
+		if err := env.Admin.Get(ctx, where, secret); err != nil {
 			return ""
 		}
 		return string(secret.Data[v1alpha1.CredentialsKey])
@@ -82,41 +83,41 @@ var _ = Describe("rotation", func() {
 		w := newWorld(ctx)
 		w.lacking(lacking...)
 		w.start(300 * time.Millisecond)
-		w.settle(ctx)
+		w.Settle(ctx)
 		w.quiet(ctx)
-		old := w.key(ctx)
+		old := w.Key(ctx)
 		w.rotate(ctx, "one")
 		Eventually(func() string { return w.rotated(ctx) }).Should(Equal("one"))
-		Eventually(func() string { return w.key(ctx) }).ShouldNot(Equal(old))
-		retiring := w.server(ctx).Status.Credentials.Retiring
+		Eventually(func() string { return w.Key(ctx) }).ShouldNot(Equal(old))
+		retiring := w.Server(ctx).Status.Credentials.Retiring
 		Expect(retiring).NotTo(BeNil())
-		Expect(retiring.KeyID).To(Equal(w.remote.KeyID(old)))
-		Expect(string(get(ctx, w, &corev1.Secret{}, nextName).Data["key"])).To(Equal(w.key(ctx)))
-		Expect(w.remote.LiveKeys()).To(HaveLen(2))
+		Expect(retiring.KeyID).To(Equal(w.Remote.KeyID(old)))
+		Expect(string(alone.Get(ctx, w.World, &corev1.Secret{}, nextName).Data["key"])).To(Equal(w.Key(ctx)))
+		Expect(w.Remote.LiveKeys()).To(HaveLen(2))
 
 		// Its end is recorded once.
-		change(ctx, w, &v1alpha1.TerdutServer{}, name, withGrace("99h"))
-		Eventually(func() int64 { return w.server(ctx).Status.ObservedGeneration }).Should(Equal(w.server(ctx).Generation))
-		Expect(w.server(ctx).Status.Credentials.Retiring.RevokeAfter).To(Equal(retiring.RevokeAfter))
+		alone.Change(ctx, w.World, &v1alpha1.TerdutServer{}, name, withGrace("99h"))
+		Eventually(func() int64 { return w.Server(ctx).Status.ObservedGeneration }).Should(Equal(w.Server(ctx).Generation))
+		Expect(w.Server(ctx).Status.Credentials.Retiring.RevokeAfter).To(Equal(retiring.RevokeAfter))
 		w.pass(time.Hour + time.Second)
 		w.quiet(ctx)
 		w.single(ctx, 0)
-		Expect(w.remote.KeyID(old)).To(BeZero())
-		Eventually(w.events(ctx)).Should(ContainElement(HavePrefix("Normal Revoked")))
+		Expect(w.Remote.KeyID(old)).To(BeZero())
+		Eventually(w.Events(ctx)).Should(ContainElement(HavePrefix("Normal Revoked")))
 	}, variants)
 
 	It("happens by age", func(ctx SpecContext) {
 		w := newWorld(ctx)
 		w.start(300 * time.Millisecond)
-		w.settle(ctx, func(s *v1alpha1.TerdutServer) {
+		w.Settle(ctx, func(s *v1alpha1.TerdutServer) {
 			s.Spec.Credentials = &v1alpha1.ServerCredentials{RotateAfter: "24h", GracePeriod: ptr.To(v1alpha1.Grace("0s"))}
 		})
 		w.quiet(ctx)
-		old := w.key(ctx)
+		old := w.Key(ctx)
 		w.pass(23 * time.Hour)
-		Consistently(func() string { return w.key(ctx) }, time.Second).Should(Equal(old))
+		Consistently(func() string { return w.Key(ctx) }, time.Second).Should(Equal(old))
 		w.pass(2 * time.Hour)
-		Eventually(func() string { return w.key(ctx) }).ShouldNot(Equal(old))
+		Eventually(func() string { return w.Key(ctx) }).ShouldNot(Equal(old))
 		w.quiet(ctx)
 		w.single(ctx, 0)
 	})
@@ -125,37 +126,37 @@ var _ = Describe("rotation", func() {
 		w := newWorld(ctx)
 		w.lacking("service-accounts", "list-keys", "version")
 		w.start(300 * time.Millisecond)
-		w.settle(ctx)
+		w.Settle(ctx)
 		w.quiet(ctx)
 		w.rotate(ctx, "one")
-		Eventually(w.events(ctx)).Should(ContainElement(HavePrefix("Warning KeyUnaccounted")))
+		Eventually(w.Events(ctx)).Should(ContainElement(HavePrefix("Warning KeyUnaccounted")))
 		Eventually(func() string { return w.rotated(ctx) }).Should(Equal("one"))
 		w.quiet(ctx)
-		Expect(w.remote.LiveKeys()).To(HaveLen(2))
+		Expect(w.Remote.LiveKeys()).To(HaveLen(2))
 		// The next one is known: only the bootstrap's is not.
 		w.rotate(ctx, "two")
 		Eventually(func() string { return w.rotated(ctx) }).Should(Equal("two"))
 		w.pass(2 * time.Hour)
 		w.quiet(ctx)
-		Expect(w.remote.LiveKeys()).To(HaveLen(2))
+		Expect(w.Remote.LiveKeys()).To(HaveLen(2))
 	})
 
 	It("fails no request of a tenant's tool that reads the mirror a minute late", func(ctx SpecContext) {
 		w := newWorld(ctx)
 		tenant := &corev1.Namespace{}
 		tenant.GenerateName = "tenant-"
-		Expect(admin.Create(ctx, tenant)).To(Succeed())
+		Expect(env.Admin.Create(ctx, tenant)).To(Succeed())
 		w.tenant = tenant.Name
 		w.start(200 * time.Millisecond)
-		w.settle(ctx, withGrace("5m"), mirrored)
+		w.Settle(ctx, withGrace("5m"), mirrored)
 		mirror := w.mirror(ctx)
 		w.quiet(ctx)
-		old := w.key(ctx)
+		old := w.Key(ctx)
 		Eventually(mirror).Should(Equal(old))
 
 		// key is what the tool has in its mounted file.
 		key := old
-		api, err := terdutapi.New(w.http.URL, terdutapi.WithKey(func() string { return key }), terdutapi.WithHTTPClient(&http.Client{}))
+		api, err := terdutapi.New(w.HTTP.URL, terdutapi.WithKey(func() string { return key }), terdutapi.WithHTTPClient(&http.Client{}))
 		Expect(err).NotTo(HaveOccurred())
 		failed, sent := 0, 0
 		send := func(n int) {
@@ -178,7 +179,7 @@ var _ = Describe("rotation", func() {
 		Expect(key).NotTo(Equal(old))
 		send(200)
 		w.pass(5 * time.Minute)
-		for w.remote.KeyID(old) != 0 {
+		for w.Remote.KeyID(old) != 0 {
 			send(1) // while the old key is revoked
 		}
 		send(max(200, 1000-sent))
@@ -194,22 +195,22 @@ var _ = Describe("rotation", func() {
 		w := newWorld(ctx)
 		w.lacking(lacking...)
 		o := w.start(300 * time.Millisecond)
-		w.settle(ctx, withGrace("0s"))
+		w.Settle(ctx, withGrace("0s"))
 		w.quiet(ctx)
-		_, err := w.remote.Model().CreateTeam("platform")
+		_, err := w.Remote.Model().CreateTeam("platform")
 		Expect(err).NotTo(HaveOccurred())
 
 		survived, tried := 0, 0
 		for _, after := range []bool{false, true} {
 			for n := 1; ; n++ {
 				token := fmt.Sprintf("%t-%d", after, n)
-				before := w.key(ctx)
+				before := w.Key(ctx)
 				o.cutAt(n, after)
 				w.rotate(ctx, token)
 				done := func() bool {
-					s := w.server(ctx)
+					s := w.Server(ctx)
 					return w.rotated(ctx) == token && s.Status.Credentials != nil && s.Status.Credentials.Retiring == nil &&
-						gone(ctx, w, &corev1.Secret{}, nextName)()
+						w.Gone(ctx, &corev1.Secret{}, nextName)()
 				}
 				Eventually(func() bool { return o.isFenced() || done() }).Should(BeTrue(), token)
 				reached := o.isFenced()
@@ -219,8 +220,8 @@ var _ = Describe("rotation", func() {
 					o = w.start(300 * time.Millisecond)
 				}
 				Eventually(done).Should(BeTrue(), token)
-				Eventually(func() int { return len(w.remote.LiveKeys()) }).Should(Equal(1), token)
-				Expect(w.key(ctx)).NotTo(Equal(before), token)
+				Eventually(func() int { return len(w.Remote.LiveKeys()) }).Should(Equal(1), token)
+				Expect(w.Key(ctx)).NotTo(Equal(before), token)
 				w.single(ctx, 0)
 				if !reached {
 					break
@@ -237,9 +238,9 @@ var _ = Describe("rotation", func() {
 		w := newWorld(ctx)
 		w.lacking(lacking...)
 		w.start(300 * time.Millisecond)
-		w.settle(ctx, withGrace("0s"))
+		w.Settle(ctx, withGrace("0s"))
 		w.quiet(ctx)
-		w.remote.SetFault(once(route, fault))
+		w.Remote.SetFault(once(route, fault))
 		w.rotate(ctx, "one")
 		Eventually(func() string {
 			w.pass(10 * time.Second)
@@ -247,7 +248,7 @@ var _ = Describe("rotation", func() {
 		}).Should(Equal("one"))
 		w.pass(2 * time.Minute)
 		w.quiet(ctx)
-		Eventually(func() int { return len(w.remote.LiveKeys()) }).Should(Equal(1))
+		Eventually(func() int { return len(w.Remote.LiveKeys()) }).Should(Equal(1))
 		w.single(ctx, 0)
 	},
 		Entry("to a new key of the account", "POST /api/service-accounts/{accountID}/keys", refserver.Fault(refserver.LoseAnswer)),
@@ -261,26 +262,26 @@ var _ = Describe("rotation", func() {
 	DescribeTable("puts a Secret back that somebody deletes", func(ctx SpecContext, restart bool) {
 		w := newWorld(ctx)
 		o := w.start(300 * time.Millisecond)
-		w.settle(ctx)
+		w.Settle(ctx)
 		w.quiet(ctx)
 		if restart {
 			o.crash()
 		}
-		secret := get(ctx, w, &corev1.Secret{}, credentialsName)
-		Expect(admin.Delete(ctx, secret)).To(Succeed())
+		secret := alone.Get(ctx, w.World, &corev1.Secret{}, credentialsName)
+		Expect(env.Admin.Delete(ctx, secret)).To(Succeed())
 		if restart {
 			w.start(300 * time.Millisecond)
 		}
 		Eventually(func() bool {
 			again := &corev1.Secret{}
-			err := admin.Get(ctx, client.ObjectKeyFromObject(secret), again)
+			err := env.Admin.Get(ctx, client.ObjectKeyFromObject(secret), again)
 			return err == nil && again.UID != secret.UID && string(again.Data["key"]) == string(secret.Data["key"])
 		}).Should(BeTrue())
 		w.quiet(ctx)
 		w.single(ctx, 0)
-		Expect(get(ctx, w, &corev1.Secret{}, credentialsName).Annotations).To(HaveKeyWithValue(
+		Expect(alone.Get(ctx, w.World, &corev1.Secret{}, credentialsName).Annotations).To(HaveKeyWithValue(
 			v1alpha1.AnnotationKeyID, secret.Annotations[v1alpha1.AnnotationKeyID]))
-		Expect(w.requests("POST", "/api/bootstrap")).To(Equal(1))
+		Expect(w.Requests("POST", "/api/bootstrap")).To(Equal(1))
 	},
 		Entry("while the operator runs", false),
 		Entry("while it does not", true),
@@ -289,19 +290,19 @@ var _ = Describe("rotation", func() {
 	It("writes back one that is gone although it had a finalizer", func(ctx SpecContext) {
 		w := newWorld(ctx)
 		w.start(300 * time.Millisecond)
-		w.settle(ctx)
+		w.Settle(ctx)
 		w.quiet(ctx)
-		secret := get(ctx, w, &corev1.Secret{}, credentialsName)
-		change(ctx, w, &corev1.Secret{}, credentialsName, func(s *corev1.Secret) { s.Finalizers = nil })
-		Expect(client.IgnoreNotFound(admin.Delete(ctx, secret.DeepCopy()))).To(Succeed())
+		secret := alone.Get(ctx, w.World, &corev1.Secret{}, credentialsName)
+		alone.Change(ctx, w.World, &corev1.Secret{}, credentialsName, func(s *corev1.Secret) { s.Finalizers = nil })
+		Expect(client.IgnoreNotFound(env.Admin.Delete(ctx, secret.DeepCopy()))).To(Succeed())
 		Eventually(func() string {
 			again := &corev1.Secret{}
-			if err := admin.Get(ctx, client.ObjectKeyFromObject(secret), again); err != nil || again.UID == secret.UID {
+			if err := env.Admin.Get(ctx, client.ObjectKeyFromObject(secret), again); err != nil || again.UID == secret.UID {
 				return ""
 			}
 			return string(again.Data["key"])
 		}).Should(Equal(string(secret.Data["key"])))
-		Eventually(w.events(ctx)).Should(ContainElement(HavePrefix("Warning DriftCorrected")))
+		Eventually(w.Events(ctx)).Should(ContainElement(HavePrefix("Warning DriftCorrected")))
 		w.quiet(ctx)
 		w.single(ctx, 0)
 	})

@@ -63,12 +63,12 @@ var _ = Describe("Every knob", func() {
 		It("is owned of the live object exactly as it is rendered: "+file, func(ctx SpecContext) {
 			w := newWorld(ctx, nil)
 			is := caseOf(file)
-			is.Namespace, is.UID = w.namespace, ""
-			Expect(admin.Create(ctx, is)).To(Succeed())
+			is.Namespace, is.UID = w.Namespace, ""
+			Expect(env.Admin.Create(ctx, is)).To(Succeed())
 			for _, child := range rendered(is) {
 				raw, marshalErr := json.Marshal(child)
 				Expect(marshalErr).NotTo(HaveOccurred())
-				Expect(admin.Apply(ctx, child, client.FieldOwner(operatorUser))).To(Succeed())
+				Expect(env.Admin.Apply(ctx, child, client.FieldOwner(operatorUser))).To(Succeed())
 				Expect(json.Marshal(extracted(ctx, is, child))).To(MatchJSON(raw))
 			}
 		})
@@ -84,18 +84,18 @@ var _ = Describe("Every knob", func() {
 	It("costs nothing at rest", func(ctx SpecContext) {
 		w := newWorld(ctx, nil)
 		is := caseOf("knobs.yaml")
-		is.Namespace, is.Name, is.UID = w.namespace, name, ""
+		is.Namespace, is.Name, is.UID = w.Namespace, name, ""
 		is.Spec.Image.Repository = goodImage
 		// Neither the class nor the kind of the route is there, and the node knows no resourceFieldRef.
 		is.Spec.PriorityClassName, is.Spec.Networking.GatewayListener = "", ""
 		is.Spec.ExtraEnv = slices.DeleteFunc(is.Spec.ExtraEnv, func(e v1alpha1.ServerEnvVar) bool {
 			return e.ValueFrom != nil && e.ValueFrom.ResourceFieldRef != nil
 		})
-		about := metav1.ObjectMeta{Namespace: w.namespace, Name: "extra"}
-		Expect(admin.Create(ctx, &corev1.Secret{ObjectMeta: about, StringData: map[string]string{"k": "v"}})).To(Succeed())
-		Expect(admin.Create(ctx, is)).To(Succeed())
+		about := metav1.ObjectMeta{Namespace: w.Namespace, Name: "extra"}
+		Expect(env.Admin.Create(ctx, &corev1.Secret{ObjectMeta: about, StringData: map[string]string{"k": "v"}})).To(Succeed())
+		Expect(env.Admin.Create(ctx, is)).To(Succeed())
 		stop := w.start(200 * time.Millisecond)
-		w.ready(ctx)
+		w.Ready(ctx)
 		w.rests(stop)
 		w.writes.Store(0)
 		w.rests(w.start(200 * time.Millisecond))
@@ -112,11 +112,11 @@ func extracted(ctx context.Context, is *v1alpha1.TerdutServer, child runtime.App
 	switch child.(type) {
 	case *corev1ac.ServiceApplyConfiguration:
 		live := &corev1.Service{}
-		Expect(admin.Get(ctx, key, live)).To(Succeed())
+		Expect(env.Admin.Get(ctx, key, live)).To(Succeed())
 		out, err = corev1ac.ExtractService(live, operatorUser)
 	case *appsv1ac.DeploymentApplyConfiguration:
 		live := &appsv1.Deployment{}
-		Expect(admin.Get(ctx, key, live)).To(Succeed())
+		Expect(env.Admin.Get(ctx, key, live)).To(Succeed())
 		out, err = appsv1ac.ExtractDeployment(live, operatorUser)
 	default:
 		Fail("unknown child")

@@ -25,9 +25,9 @@ var _ = Describe("A pod that does not start", func() {
 		w.start(time.Hour)
 		w.create(ctx, func(s *v1alpha1.TerdutServer) { s.Spec.Image.Repository = "registry.example.com/nowhere" })
 		Eventually(available(ctx, w)).Should(HavePrefix("False ImagePullFailed: image registry.example.com/nowhere:v0.9.3 cannot be pulled"))
-		Eventually(w.events(ctx)).Should(ContainElement(HavePrefix("Warning ImagePullFailed: ")))
+		Eventually(w.Events(ctx)).Should(ContainElement(HavePrefix("Warning ImagePullFailed: ")))
 		change(ctx, w, &v1alpha1.TerdutServer{}, func(s *v1alpha1.TerdutServer) { s.Spec.Image.Repository = goodImage })
-		w.ready(ctx)
+		w.Ready(ctx)
 	})
 
 	It("tells the Secret and the key that are missing", func(ctx SpecContext) {
@@ -40,10 +40,10 @@ var _ = Describe("A pod that does not start", func() {
 		}
 		w.create(ctx, extra)
 		Eventually(available(ctx, w)).Should(And(HavePrefix("False PodConfigInvalid: container terdut-server of pod terdut-"), ContainSubstring("extra")))
-		Expect(admin.Create(ctx, &corev1.Secret{
-			ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "extra"}, StringData: map[string]string{"token": "t0ken"},
+		Expect(env.Admin.Create(ctx, &corev1.Secret{
+			ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "extra"}, StringData: map[string]string{"token": "t0ken"},
 		})).To(Succeed())
-		w.ready(ctx)
+		w.Ready(ctx)
 	})
 
 	It("tells the exit code of a crash", func(ctx SpecContext) {
@@ -55,12 +55,12 @@ var _ = Describe("A pod that does not start", func() {
 
 	It("tells the quota that is exceeded", func(ctx SpecContext) {
 		w := newWorld(ctx, nil)
-		quota := &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "none"}}
+		quota := &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: "none"}}
 		quota.Spec.Hard = corev1.ResourceList{corev1.ResourcePods: resource.MustParse("0")}
-		Expect(admin.Create(ctx, quota)).To(Succeed())
+		Expect(env.Admin.Create(ctx, quota)).To(Succeed())
 		// No controller keeps quotas here; its status says what is used.
 		quota.Status = corev1.ResourceQuotaStatus{Hard: quota.Spec.Hard, Used: corev1.ResourceList{corev1.ResourcePods: resource.MustParse("0")}}
-		Expect(admin.Status().Update(ctx, quota)).To(Succeed())
+		Expect(env.Admin.Status().Update(ctx, quota)).To(Succeed())
 		w.start(time.Hour)
 		w.create(ctx, nil)
 		Eventually(available(ctx, w)).Should(HavePrefix("False QuotaExceeded: a quota of the namespace does not admit the pods: exceeded quota: none"))
@@ -79,7 +79,7 @@ var _ = Describe("A pod that does not start", func() {
 		w := newWorld(ctx, nil)
 		w.start(time.Hour)
 		w.create(ctx, func(s *v1alpha1.TerdutServer) { s.Spec.Replicas = ptr.To(int32(0)) })
-		Eventually(func() error { return admin.Get(ctx, w.key(), &appsv1.Deployment{}) }).Should(Succeed())
+		Eventually(func() error { return env.Admin.Get(ctx, w.key(), &appsv1.Deployment{}) }).Should(Succeed())
 		// Behind a gate, which the operator leaves to who sets it, no node of the suite takes the pod.
 		change(ctx, w, &appsv1.Deployment{}, func(d *appsv1.Deployment) {
 			d.Spec.Template.Spec.SchedulingGates = []corev1.PodSchedulingGate{{Name: "example.com/never"}}
@@ -96,13 +96,13 @@ func (w *world) unschedulable(ctx SpecContext) {
 	GinkgoHelper()
 	Eventually(func(g Gomega) {
 		pods := &corev1.PodList{}
-		g.Expect(admin.List(ctx, pods, client.InNamespace(w.namespace))).To(Succeed())
+		g.Expect(env.Admin.List(ctx, pods, client.InNamespace(w.Namespace))).To(Succeed())
 		g.Expect(pods.Items).To(HaveLen(1))
 		pods.Items[0].Status.Conditions = []corev1.PodCondition{{
 			Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable,
 			Message: "0/1 nodes are available: 1 Insufficient cpu.",
 		}}
-		g.Expect(admin.Status().Update(ctx, &pods.Items[0])).To(Succeed())
+		g.Expect(env.Admin.Status().Update(ctx, &pods.Items[0])).To(Succeed())
 	}).Should(Succeed())
 }
 
@@ -114,6 +114,6 @@ var _ = Describe("Pod Security restricted", func() {
 		w := newWorld(ctx, restricted)
 		w.start(time.Hour)
 		w.create(ctx, nil)
-		w.ready(ctx)
+		w.Ready(ctx)
 	})
 })

@@ -7,7 +7,6 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
-	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -56,13 +55,13 @@ var _ = Describe("The HTTPRoute", Ordered, func() {
 		Eventually(routeReady(ctx, w)).Should(HavePrefix("False RouteNotAccepted: example.com/gateway does not route by Gateway gateways/public, listener https: NotAllowedByListeners"))
 		w.answer(ctx, metav1.ConditionTrue)
 		Eventually(routeReady(ctx, w)).Should(Equal("True RouteAccepted: Gateway gateways/public, listener https routes terdut.example.com to the server"))
-		w.ready(ctx)
+		w.Ready(ctx)
 
 		By("going when nobody wants it any more")
 		change(ctx, w, &v1alpha1.TerdutServer{}, func(s *v1alpha1.TerdutServer) { s.Spec.Networking.GatewayListener = "" })
-		Eventually(func() bool { return apierrors.IsNotFound(admin.Get(ctx, w.key(), emptyRoute())) }).Should(BeTrue())
+		Eventually(func() bool { return apierrors.IsNotFound(env.Admin.Get(ctx, w.key(), emptyRoute())) }).Should(BeTrue())
 		Eventually(routeReady(ctx, w)).Should(Equal("absent"))
-		w.ready(ctx)
+		w.Ready(ctx)
 	})
 
 	It("waits for an administrator, and costs nothing at rest or after a restart", func(ctx SpecContext) {
@@ -70,11 +69,11 @@ var _ = Describe("The HTTPRoute", Ordered, func() {
 		stop := w.start(300 * time.Millisecond)
 		w.create(ctx, func(s *v1alpha1.TerdutServer) { wanted(s); s.Spec.Image.Repository = "registry.example.com/nowhere" })
 		Eventually(routeReady(ctx, w)).Should(HavePrefix("False WaitingForServer: "))
-		Expect(apierrors.IsNotFound(admin.Get(ctx, w.key(), emptyRoute()))).To(BeTrue())
+		Expect(apierrors.IsNotFound(env.Admin.Get(ctx, w.key(), emptyRoute()))).To(BeTrue())
 		change(ctx, w, &v1alpha1.TerdutServer{}, func(s *v1alpha1.TerdutServer) { s.Spec.Image.Repository = goodImage })
-		Eventually(func() error { return admin.Get(ctx, w.key(), emptyRoute()) }).Should(Succeed())
+		Eventually(func() error { return env.Admin.Get(ctx, w.key(), emptyRoute()) }).Should(Succeed())
 		w.answer(ctx, metav1.ConditionTrue)
-		w.ready(ctx)
+		w.Ready(ctx)
 
 		version := w.route(ctx).GetResourceVersion()
 		w.rests(stop)
@@ -88,14 +87,16 @@ var _ = Describe("The HTTPRoute", Ordered, func() {
 		w := newWorld(ctx, nil)
 		w.start(time.Hour)
 		w.create(ctx, wanted)
-		Eventually(func() error { return admin.Get(ctx, w.key(), emptyRoute()) }).Should(Succeed())
-		definition := &apiextensionsv1.CustomResourceDefinition{ObjectMeta: metav1.ObjectMeta{Name: "httproutes.gateway.networking.k8s.io"}}
-		Expect(admin.Delete(ctx, definition)).To(Succeed())
+		Eventually(func() error { return env.Admin.Get(ctx, w.key(), emptyRoute()) }).Should(Succeed())
+		definition := &unstructured.Unstructured{}
+		definition.SetName("httproutes.gateway.networking.k8s.io")
+		definition.SetGroupVersionKind(schema.GroupVersionKind{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition"})
+		Expect(env.Admin.Delete(ctx, definition)).To(Succeed())
 		Eventually(routeReady(ctx, w)).Should(HavePrefix("False CRDNotInstalled: "))
 		installRoutes(ctx)
-		Eventually(func() error { return admin.Get(ctx, w.key(), emptyRoute()) }).Should(Succeed())
+		Eventually(func() error { return env.Admin.Get(ctx, w.key(), emptyRoute()) }).Should(Succeed())
 		w.answer(ctx, metav1.ConditionTrue)
-		w.ready(ctx)
+		w.Ready(ctx)
 	})
 })
 
@@ -115,7 +116,7 @@ func (w *world) rests(stop func()) {
 func installRoutes(ctx context.Context) {
 	GinkgoHelper()
 	Eventually(func() error {
-		_, err := envtest.InstallCRDs(plane.Config, envtest.CRDInstallOptions{Paths: []string{
+		_, err := envtest.InstallCRDs(env.Plane.Config, envtest.CRDInstallOptions{Paths: []string{
 			filepath.Join(root, "test", "crds", "gateway.networking.k8s.io_httproutes.yaml"),
 		}})
 		return err
@@ -129,13 +130,13 @@ func emptyRoute() *unstructured.Unstructured {
 }
 
 func (w *world) key() client.ObjectKey {
-	return client.ObjectKey{Namespace: w.namespace, Name: name}
+	return client.ObjectKey{Namespace: w.Namespace, Name: name}
 }
 
 func (w *world) route(ctx context.Context) *unstructured.Unstructured {
 	GinkgoHelper()
 	route := emptyRoute()
-	Expect(admin.Get(ctx, w.key(), route)).To(Succeed())
+	Expect(env.Admin.Get(ctx, w.key(), route)).To(Succeed())
 	return route
 }
 
@@ -144,7 +145,7 @@ func (w *world) answer(ctx context.Context, accepted metav1.ConditionStatus) {
 	GinkgoHelper()
 	Eventually(func() error {
 		route := emptyRoute()
-		if err := admin.Get(ctx, w.key(), route); err != nil {
+		if err := env.Admin.Get(ctx, w.key(), route); err != nil {
 			return err
 		}
 		reason := "NotAllowedByListeners"
@@ -166,6 +167,6 @@ func (w *world) answer(ctx context.Context, accepted metav1.ConditionStatus) {
 		route.Object["status"] = map[string]any{"parents": []any{map[string]any{
 			"controllerName": "example.com/gateway", "parentRef": map[string]any{"name": "public", "namespace": "gateways"}, "conditions": list,
 		}}}
-		return admin.Status().Update(ctx, route)
+		return env.Admin.Status().Update(ctx, route)
 	}).Should(Succeed())
 }

@@ -22,15 +22,15 @@ func (w *world) release(ctx context.Context) (*appsv1.Deployment, *corev1.Servic
 	GinkgoHelper()
 	helm := client.FieldOwner("helm")
 	about := metav1.ObjectMeta{
-		Namespace: w.namespace, Name: name,
+		Namespace: w.Namespace, Name: name,
 		Labels:      map[string]string{"app": "old", "app.kubernetes.io/managed-by": "Helm", "helm.sh/chart": "terdut-server-1.2.3"},
-		Annotations: map[string]string{"meta.helm.sh/release-name": name, "meta.helm.sh/release-namespace": w.namespace},
+		Annotations: map[string]string{"meta.helm.sh/release-name": name, "meta.helm.sh/release-namespace": w.Namespace},
 	}
 	pod := map[string]string{"app": "old", "release": name}
 	service := &corev1.Service{ObjectMeta: *about.DeepCopy()}
 	service.Spec.Selector = pod
 	service.Spec.Ports = []corev1.ServicePort{{Name: "web", Port: 80, TargetPort: intstr.FromInt32(8080)}}
-	Expect(admin.Create(ctx, service, helm)).To(Succeed())
+	Expect(env.Admin.Create(ctx, service, helm)).To(Succeed())
 	deployment := &appsv1.Deployment{ObjectMeta: *about.DeepCopy()}
 	deployment.Spec.Replicas = ptr.To(int32(1))
 	deployment.Spec.Selector = &metav1.LabelSelector{MatchLabels: pod}
@@ -39,7 +39,7 @@ func (w *world) release(ctx context.Context) (*appsv1.Deployment, *corev1.Servic
 		Name: "terdut", Image: goodImage + ":v0.9.2", Ports: []corev1.ContainerPort{{Name: "web", ContainerPort: 8080}},
 		Env: []corev1.EnvVar{{Name: "OLD", Value: "value"}},
 	}}
-	Expect(admin.Create(ctx, deployment, helm)).To(Succeed())
+	Expect(env.Admin.Create(ctx, deployment, helm)).To(Succeed())
 	return deployment, service
 }
 
@@ -53,7 +53,7 @@ var _ = Describe("What Helm has made", func() {
 		Expect(get(ctx, w, &corev1.Service{}).ResourceVersion).To(Equal(oldService.ResourceVersion))
 
 		change(ctx, w, &v1alpha1.TerdutServer{}, func(s *v1alpha1.TerdutServer) { s.Spec.TakeOver = v1alpha1.TakeOverHelm })
-		w.ready(ctx)
+		w.Ready(ctx)
 		deployment, service := get(ctx, w, &appsv1.Deployment{}), get(ctx, w, &corev1.Service{})
 		Expect(deployment.UID).To(Equal(oldDeployment.UID), "kept, not made anew")
 		Expect(service.UID).To(Equal(oldService.UID))
@@ -64,9 +64,9 @@ var _ = Describe("What Helm has made", func() {
 		Expect(deployment.Spec.Template.Spec.Containers).To(HaveLen(1), "what Helm had set and the operator does not is gone")
 		Expect(deployment.Annotations).To(HaveKeyWithValue("helm.sh/resource-policy", "keep"))
 		Expect(deployment.Labels).To(HaveKeyWithValue("app.kubernetes.io/managed-by", "terdut-operator"))
-		Eventually(w.events(ctx)).Should(ContainElements(
-			HavePrefix("Normal TakenOver: took over Deployment terdut of the Helm release "+w.namespace+"/terdut"),
-			HavePrefix("Normal TakenOver: took over Service terdut of the Helm release "+w.namespace+"/terdut"),
+		Eventually(w.Events(ctx)).Should(ContainElements(
+			HavePrefix("Normal TakenOver: took over Deployment terdut of the Helm release "+w.Namespace+"/terdut"),
+			HavePrefix("Normal TakenOver: took over Service terdut of the Helm release "+w.Namespace+"/terdut"),
 		))
 
 		By("being ordinary afterwards, with the field or without it")
@@ -74,7 +74,7 @@ var _ = Describe("What Helm has made", func() {
 		stop = w.start(300 * time.Millisecond)
 		change(ctx, w, &v1alpha1.TerdutServer{}, func(s *v1alpha1.TerdutServer) { s.Spec.TakeOver = "" })
 		Eventually(func() int64 { return get(ctx, w, &v1alpha1.TerdutServer{}).Status.ObservedGeneration }).Should(Equal(int64(3)))
-		w.ready(ctx)
+		w.Ready(ctx)
 		w.rests(stop)
 		Expect(get(ctx, w, &appsv1.Deployment{}).Spec.Selector).To(Equal(oldDeployment.Spec.Selector))
 	})
@@ -85,16 +85,16 @@ var _ = Describe("Another field manager", func() {
 		w := newWorld(ctx, nil)
 		stop := w.start(300 * time.Millisecond)
 		w.create(ctx, nil)
-		w.ready(ctx)
+		w.Ready(ctx)
 		scaler := []byte(`[{"op":"replace","path":"/spec/template/spec/containers/0/resources/requests/cpu","value":"75m"}]`)
 		deployment := get(ctx, w, &appsv1.Deployment{})
-		Expect(admin.Patch(ctx, deployment, client.RawPatch("application/json-patch+json", scaler), client.FieldOwner("vpa"))).To(Succeed())
+		Expect(env.Admin.Patch(ctx, deployment, client.RawPatch("application/json-patch+json", scaler), client.FieldOwner("vpa"))).To(Succeed())
 		Eventually(w.condition(ctx, v1alpha1.ConditionCeded)).Should(And(HavePrefix("True FieldsCeded: "), ContainSubstring("resources"), ContainSubstring("(vpa)")))
-		w.ready(ctx)
+		w.Ready(ctx)
 		w.rests(stop)
 		Expect(get(ctx, w, &appsv1.Deployment{}).Spec.Template.Spec.Containers[0].Resources.Requests.Cpu().String()).To(Equal("75m"))
 		told := 0
-		for _, e := range w.events(ctx)() {
+		for _, e := range w.Events(ctx)() {
 			if len(e) > 18 && e[:18] == "Normal FieldsCeded" {
 				told++
 			}
@@ -106,7 +106,7 @@ var _ = Describe("Another field manager", func() {
 		w := newWorld(ctx, nil)
 		w.start(time.Hour)
 		w.create(ctx, nil)
-		w.ready(ctx)
+		w.Ready(ctx)
 		for range 6 {
 			if w.condition(ctx, v1alpha1.ConditionContested)() != "absent" {
 				break
@@ -118,6 +118,6 @@ var _ = Describe("Another field manager", func() {
 		}
 		Eventually(w.condition(ctx, v1alpha1.ConditionContested)).Should(And(HavePrefix("True FieldsContested: "),
 			ContainSubstring("spec.replicas of Deployment terdut (kubectl-edit)")))
-		Eventually(w.events(ctx)).Should(ContainElement(HavePrefix("Warning FieldsContested: ")))
+		Eventually(w.Events(ctx)).Should(ContainElement(HavePrefix("Warning FieldsContested: ")))
 	})
 })

@@ -47,6 +47,15 @@ func StartUnbound(ctx context.Context) *Env {
 	return start(ctx, testenv.StartUnbound)
 }
 
+// StartWith is StartUnbound with those controllers of kube-controller-manager,
+// and without Rollouts.
+func StartWith(ctx context.Context, kube []string) *Env {
+	ginkgo.GinkgoHelper()
+	return start(ctx, func(ctx context.Context, log io.Writer) (*testenv.Env, error) {
+		return testenv.StartWith(ctx, log, kube)
+	})
+}
+
 func start(ctx context.Context, env func(context.Context, io.Writer) (*testenv.Env, error)) *Env {
 	ginkgo.GinkgoHelper()
 	ctrl.SetLogger(zap.New(zap.WriteTo(testenv.Log(ginkgo.GinkgoWriter)), zap.UseDevMode(true)))
