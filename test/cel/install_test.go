@@ -3,7 +3,6 @@ package cel_test
 import (
 	"os"
 	"path/filepath"
-	"strings"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -72,24 +71,6 @@ var _ = Describe("The plain manifests", func() {
 
 // The rights that people are given: their text, and what a person can do with the tenant's.
 var _ = Describe("The roles for people", func() {
-	It("give tenants what attaches to a server, owners the servers, and nobody status or finalizers", func(ctx SpecContext) {
-		for file, resources := range map[string][]string{
-			"tenant_role.yaml": {"terdutteams", "terdutescalationrules", "terdutdeadmanswitches", "terdutalertsources"},
-			"owner_role.yaml":  {"terdutservers"},
-		} {
-			role := &rbacv1.ClusterRole{}
-			content, err := os.ReadFile(filepath.Join(configDir, "rbac", file))
-			Expect(err).NotTo(HaveOccurred())
-			convert(decode(content), role)
-			Expect(role.Rules).To(HaveLen(1), file)
-			Expect(role.Rules[0].Resources).To(ConsistOf(resources), file)
-			Expect(role.Rules[0].Verbs).NotTo(ContainElement("*"), file)
-			Expect(role.Labels).To(HaveKeyWithValue("rbac.authorization.k8s.io/aggregate-to-admin", "true"), file)
-			_, forEditors := role.Labels["rbac.authorization.k8s.io/aggregate-to-edit"]
-			Expect(forEditors).To(Equal(strings.HasPrefix(file, "tenant")), file)
-		}
-	})
-
 	It("let a tenant write a team, and neither its status nor a server", func(ctx SpecContext) {
 		content, err := os.ReadFile(filepath.Join(configDir, "rbac", "tenant_role.yaml"))
 		Expect(err).NotTo(HaveOccurred())

@@ -26,9 +26,15 @@ func TestGolden(t *testing.T) {
 			fmt.Fprintln(&got, line)
 		}
 	}
-	path := filepath.Join("testdata", "rules.golden")
+	golden(t, "rules.golden", got.Bytes())
+}
+
+// golden compares with a file, or writes it.
+func golden(t *testing.T, name string, got []byte) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
 	if *update {
-		if err := os.WriteFile(path, got.Bytes(), 0o600); err != nil {
+		if err := os.WriteFile(path, got, 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -36,8 +42,8 @@ func TestGolden(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !bytes.Equal(got.Bytes(), want) {
-		t.Errorf("the operator's rights have changed; if they should, run the test with -update.\ngot:\n%s\nwant:\n%s", got.String(), want)
+	if !bytes.Equal(got, want) {
+		t.Errorf("the rights have changed; if they should, run the test with -update.\ngot:\n%s\nwant:\n%s", got, want)
 	}
 }
 
@@ -66,7 +72,7 @@ func rights(t *testing.T, elements ...string) []rbac.Right {
 
 func TestNothingIsGrantedByAsterisk(t *testing.T) {
 	for _, file := range []string{
-		"role.yaml", "leader_election_role.yaml", "crds_role.yaml", "tenant_role.yaml", "owner_role.yaml",
+		"role.yaml", "leader_election_role.yaml", "crds_role.yaml", "tenant_role.yaml", "owner_role.yaml", "viewer_role.yaml",
 	} {
 		for _, r := range rights(t, "rbac", file) {
 			if strings.Contains(r.String(), "*") {
@@ -87,46 +93,62 @@ func TestNamespacedGrantsNoMore(t *testing.T) {
 	}
 }
 
-// TestPeople holds the roles that are aggregated into those of people.
+// TestPeople makes a change of what people may do one that a review sees, and
+// holds it within what is promised: viewers read, whoever writes writes our kinds
+// and nothing else, and nobody writes a status or the finalizers of others.
 func TestPeople(t *testing.T) {
-	people(t, "tenant_role.yaml", []string{"admin", "edit"},
-		"terdutteams", "terdutescalationrules", "terdutdeadmanswitches", "terdutalertsources")
-	people(t, "owner_role.yaml", []string{"admin"}, "terdutservers")
-}
-
-// people wants a role to grant the resources whole and nothing else, no Secret,
-// status or finalizer among it, and to be added to the roles.
-func people(t *testing.T, file string, roles []string, resources ...string) {
-	t.Helper()
-	var want []rbac.Right
-	for _, resource := range resources {
-		for _, verb := range []string{"create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"} {
-			want = append(want, rbac.Right{Group: "terdut.ryuvia.com", Resource: resource, Verb: verb})
-		}
-	}
-	got := rights(t, "rbac", file)
-	for _, r := range got {
-		if !slices.Contains(want, r) {
-			t.Errorf("%s grants %s", file, r)
-		}
-	}
-	for _, r := range want {
-		if !slices.Contains(got, r) {
-			t.Errorf("%s does not grant %s", file, r)
-		}
-	}
-	role, err := rbac.Manifest("rbac", file)
+	people, err := rbac.People()
 	if err != nil {
 		t.Fatal(err)
 	}
-	var added []string
-	for label, value := range role.Labels {
-		if name, ok := strings.CutPrefix(label, "rbac.authorization.k8s.io/aggregate-to-"); ok && value == "true" {
-			added = append(added, name)
+	var got bytes.Buffer
+	for _, role := range rbac.Roles() {
+		fmt.Fprintf(&got, "# %s\n", role)
+		for _, line := range lines(people[role]) {
+			fmt.Fprintln(&got, line)
+		}
+		for _, r := range people[role] {
+			if !promised(role, r) {
+				t.Errorf("%s may %s", role, r)
+			}
+		}
+		for _, kind := range plurals(t) {
+			if !slices.Contains(people[role], rbac.Right{Group: group, Resource: kind, Verb: "get"}) {
+				t.Errorf("%s may not look at %s", role, kind)
+			}
 		}
 	}
-	slices.Sort(added)
-	if !slices.Equal(added, roles) {
-		t.Errorf("%s is added to %v, want %v", file, added, roles)
+	golden(t, "people.golden", got.Bytes())
+}
+
+const group = "terdut.ryuvia.com"
+
+// promised tells whether docs/install.md promises a right to a role.
+func promised(role string, r rbac.Right) bool {
+	if r.Group != group || strings.Contains(r.Resource, "/") {
+		return false
 	}
+	switch {
+	case slices.Contains([]string{"get", "list", "watch"}, r.Verb):
+		return true
+	case !slices.Contains([]string{"create", "delete", "deletecollection", "patch", "update"}, r.Verb):
+		return false
+	default:
+		return role == "admin" || role == "edit" && r.Resource != "terdutservers"
+	}
+}
+
+// plurals are the names of our kinds in rights, by their definitions.
+func plurals(t *testing.T) []string {
+	t.Helper()
+	paths, err := filepath.Glob(filepath.Join("..", "..", "config", "crd", group+"_*.yaml"))
+	if err != nil || len(paths) == 0 {
+		t.Fatalf("no definitions: %v", err)
+	}
+	var out []string
+	for _, path := range paths {
+		name, _ := strings.CutPrefix(strings.TrimSuffix(filepath.Base(path), ".yaml"), group+"_")
+		out = append(out, name)
+	}
+	return out
 }

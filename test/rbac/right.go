@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	rbacv1 "k8s.io/api/rbac/v1"
 	"sigs.k8s.io/yaml"
@@ -24,6 +25,12 @@ type Right struct {
 
 // String is the right in one line, such as "apps/deployments: get".
 func (r Right) String() string { return fmt.Sprintf("%s: %s", r.what(), r.Verb) }
+
+// Parts are the plural name and the subresource, which is empty as a rule.
+func (r Right) Parts() (resource, subresource string) {
+	resource, subresource, _ = strings.Cut(r.Resource, "/")
+	return resource, subresource
+}
 
 // what is the resource with its group.
 func (r Right) what() string {

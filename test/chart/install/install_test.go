@@ -8,11 +8,11 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1alpha1 "git.ryuvia.com/niklas/terdut-operator/api/terdut/v1alpha1"
 	"git.ryuvia.com/niklas/terdut-operator/config/crd"
 	"git.ryuvia.com/niklas/terdut-operator/test/helm"
+	"git.ryuvia.com/niklas/terdut-operator/test/rbac"
 )
 
 // The life of a release, in the order in which people live it.
@@ -41,9 +41,13 @@ func life(version string) {
 	})
 
 	It("gives people of a namespace what their role says", func(ctx SpecContext) {
-		Eventually(verbsOf(ctx, "edit", "terdutteams")).Should(ContainElement("create"))
-		Eventually(verbsOf(ctx, "admin", "terdutservers")).Should(ContainElement("create"))
-		Expect(verbsOf(ctx, "edit", "terdutservers")()).To(BeEmpty())
+		people, err := rbac.People()
+		Expect(err).NotTo(HaveOccurred())
+		for _, role := range rbac.Roles() {
+			person := w.person(ctx, role)
+			Eventually(func() []rbac.Right { return w.mayDo(ctx, person) }).Should(ConsistOf(people[role]), role)
+		}
+		Expect(w.may(ctx, w.person(ctx, "view"), rbac.Right{Resource: "secrets", Verb: "get"})).To(BeFalse())
 	})
 
 	It("gives the operator every right that it needs, and takes changes by an upgrade", func(ctx SpecContext) {
@@ -112,24 +116,6 @@ func life(version string) {
 		Eventually(func() []string { return w.leftBehind(ctx) }).WithTimeout(2 * patience).Should(BeEmpty())
 		removeDefinitions(ctx)
 	})
-}
-
-// verbsOf asks what a ClusterRole allows with one of our resources.
-func verbsOf(ctx context.Context, name, resource string) func() []string {
-	return func() []string {
-		GinkgoHelper()
-		role := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: name}}
-		Expect(client.IgnoreNotFound(read(ctx, role))).To(Succeed())
-		var verbs []string
-		for _, rule := range role.Rules {
-			for _, one := range rule.Resources {
-				if one == resource {
-					verbs = append(verbs, rule.Verbs...)
-				}
-			}
-		}
-		return verbs
-	}
 }
 
 // age makes a definition one of another version, which lacks something.
