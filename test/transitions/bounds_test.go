@@ -12,8 +12,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-
-	"git.ryuvia.com/niklas/terdut-operator/test/figures"
 )
 
 // bad is a value beyond one bound of a field.
@@ -34,21 +32,7 @@ func badOf(n node, start fields) []bad {
 		out = append(out, bad{node: n, bound: bound, start: start, value: value})
 	}
 	s := n.schema
-	if s.MaxLength != nil {
-		add("greatest length", strings.Repeat("a", int(*s.MaxLength)+1))
-	}
-	if s.MinLength != nil && *s.MinLength > 0 {
-		add("least length", "")
-	}
-	if s.Pattern != "" {
-		add("pattern", " ,:\x00")
-	}
-	if s.Minimum != nil {
-		add("minimum", int64(*s.Minimum)-1)
-	}
-	if s.Maximum != nil {
-		add("maximum", int64(*s.Maximum)+1)
-	}
+	limits(n, start, add)
 	if len(s.Enum) > 0 {
 		add("values", "Other")
 	}
@@ -60,7 +44,51 @@ func badOf(n node, start fields) []bad {
 	if n.required && !strings.Contains(n.path, "{}") {
 		add("presence", gone{})
 	}
+	for i, one := range junk(n) {
+		add(fmt.Sprintf("sense %d", i+1), one)
+	}
 	return append(out, sizes(n, start)...)
+}
+
+// limits are values beyond what the schema says of texts and numbers.
+func limits(n node, start fields, add func(bound string, value any)) {
+	s := n.schema
+	if s.MaxLength != nil {
+		add("greatest length", strings.Repeat("a", int(*s.MaxLength)+1))
+	}
+	if s.MinLength != nil && *s.MinLength > 0 {
+		add("least length", "")
+	}
+	if s.Pattern != "" {
+		add("pattern", " ,:\x00")
+		// The end of a line must not pass for the end.
+		if now, is := look(start, n.path); is && !regexp.MustCompile(s.Pattern).MatchString(fmt.Sprint(now)+"\n") {
+			add("pattern by a line", fmt.Sprint(now)+"\n")
+		}
+	}
+	if s.Minimum != nil {
+		add("minimum", int64(*s.Minimum)-1)
+	}
+	if s.Maximum != nil {
+		add("maximum", int64(*s.Maximum)+1)
+	}
+}
+
+// junk are values of a span of time, or of an amount, that are none: one that a
+// client cannot decode would fail the list of the whole kind.
+func junk(n node) []any {
+	for _, rule := range n.schema.XValidations {
+		if strings.Contains(rule.Message, "write a duration") {
+			return []any{
+				"", " ", "0", "15", "-15m", "+15m", "15 m", "15m ", "15m\n", "1d", "1w", "1h30", "1.h", ".5h", "1e3s", "0x10s", "1us", "1ns", "1µs", "soon", "∞", "١٥m",
+				"NaNs", "999999h", "99999999m", "null", "$(env)",
+			}
+		}
+	}
+	if n.schema.XIntOrString {
+		return []any{"", " ", "one", "1 Gi", "1Gi ", "1gi", "--1", "1.2.3", "1e", "0x10", "NaN", "∞", "١", "1Gi\n", "$(env)"}
+	}
+	return nil
 }
 
 // sizes are lists and maps beyond their sizes.
@@ -141,7 +169,6 @@ func boundsOf(kind string) map[string][]bad {
 var _ = Describe("every bound of the schemas", func() {
 	It("refuses what is beyond it by the name of the field, and nothing happens", func(ctx SpecContext) {
 		only := regexp.MustCompile(os.Getenv("CELLS"))
-		tried, refused := 0, 0
 		var failures []string
 		fail := func(what, why string) {
 			failures = append(failures, fmt.Sprintf("%s: %s\n  alone: CELLS='^%s$' go test -count=1 ./test/transitions", what, why, regexp.QuoteMeta(what)))
@@ -159,21 +186,17 @@ var _ = Describe("every bound of the schemas", func() {
 				}
 				w, before := settled(ctx, kind, base)
 				for _, b := range chosen {
-					tried++
-					if why := w.refusedBy(ctx, b); why != "" {
+					why := w.refusedBy(ctx, b)
+					if inputs.refuse(why == ""); why != "" {
 						fail(kind+" "+b.title(), why)
-						continue
 					}
-					refused++
 				}
 				object := w.object(fields{})
 				Expect(env.Admin.Get(ctx, client.ObjectKeyFromObject(object), object)).To(Succeed())
-				Expect(object.GetResourceVersion()).To(Equal(before), "%s, base %s, is untouched", kind, base)
-				Expect(w.peer.Writes()).To(BeZero(), "%s, base %s: nothing was sent to the server", kind, base)
+				if object.GetResourceVersion() != before || w.peer.Writes() > 0 {
+					fail(kind, "something happened to base "+base+", or on its server")
+				}
 			}
-		}
-		if os.Getenv("CELLS") == "" {
-			Expect(figures.Count(suite, "invalid-inputs", refused, tried)).To(Succeed())
 		}
 		Expect(failures).To(BeEmpty(), "\n"+strings.Join(failures, "\n"))
 	})

@@ -38,11 +38,11 @@ func (w *world) lines(all fields) ([]string, error) {
 		return nil, fmt.Errorf("write down what was seen: %w", err)
 	}
 	same := strings.NewReplacer(w.platform, "$(platform)", w.tenant, "$(tenant)").Replace(string(text))
-	var plain fields
-	if err = json.Unmarshal([]byte(identity.ReplaceAllStringFunc(same, unidentified)), &plain); err != nil {
+	var bare fields
+	if err = json.Unmarshal([]byte(identity.ReplaceAllStringFunc(same, unidentified)), &bare); err != nil {
 		return nil, fmt.Errorf("write down what was seen: %w", err)
 	}
-	return flat(nil, "", plain), nil
+	return flat(nil, "", bare), nil
 }
 
 // identity is what stands in names for one object: a UID or a hash. The digest of

@@ -40,7 +40,9 @@ func (w *world) seenNow(ctx context.Context) string {
 	if err := seen.Get(ctx, client.ObjectKeyFromObject(object), object); err != nil {
 		return err.Error()
 	}
-	if now := object.GetGeneration(); now > max(w.generation, 1) {
+	if now := object.GetGeneration(); now < w.generation {
+		return "the watch has not shown this spec yet"
+	} else if now > max(w.generation, 1) {
 		return fmt.Sprintf("the spec is of generation %d, and was changed here up to %d only", now, w.generation)
 	}
 	conditions, _, err := unstructured.NestedSlice(object.Object, "status", "conditions")

@@ -56,11 +56,11 @@ func TestEscapedSendsTheRestAsItIs(t *testing.T) {
 		req.Header.Set("Content-Type", string(kind))
 		length := req.ContentLength
 		_, err = Escaped(caller(func(sent *http.Request) (*http.Response, error) {
-			body, err := io.ReadAll(sent.Body)
+			body, failed := io.ReadAll(sent.Body)
 			if string(body) != want || sent.ContentLength != int64(len(want)) {
-				t.Errorf("%s: sent %q, %d bytes: %v", kind, body, sent.ContentLength, err)
+				t.Errorf("%s: sent %q, %d bytes: %v", kind, body, sent.ContentLength, failed)
 			}
-			return nil, err
+			return nil, failed
 		})).RoundTrip(req) //nolint:bodyclose // there is none
 		if err != nil || req.ContentLength != length {
 			t.Errorf("%s: %v, and the request says %d", kind, err, req.ContentLength)
