@@ -175,6 +175,8 @@ func (p *ControlPlane) startAPIServer(options Options) error {
 func (p *ControlPlane) configure(server *envtest.APIServer, options Options) error {
 	args := server.Configure()
 	args.Append("enable-admission-plugins", "OwnerReferencesPermissionEnforcement")
+	// envtest has room for 254 Services, and a suite may make more: a campaign makes a thousand worlds.
+	args.Set("service-cluster-ip-range", "10.0.0.0/16")
 	if slices.Contains(options.Controllers, "serviceaccount-controller") {
 		// envtest switches the plugin ServiceAccount off because nobody makes the accounts there.
 		args.Disable("disable-admission-plugins")
