@@ -18,7 +18,9 @@ type wrong struct {
 	// reason is one that the conditions have to give after a change, created after
 	// a creation; Ready for what only looks so.
 	reason, created string
-	start, spec     fields
+	// beside is true for a condition that does not count for Ready.
+	beside      bool
+	start, spec fields
 }
 
 func (c wrong) title() string { return c.kind + " with " + c.what }
@@ -56,6 +58,7 @@ func wrongs() ([]wrong, error) {
 			if base, is := one["base"].(string); is {
 				c.base = base
 			}
+			c.beside, _ = one["beside"].(bool)
 			c.created = c.reason
 			if created, is := one["created"].(string); is {
 				c.created = created

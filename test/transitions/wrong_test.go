@@ -61,7 +61,7 @@ func (t *trial) astray(ctx context.Context, c wrong, want string, give func(cont
 		return err
 	}
 	status, reason, message := readiness(object)
-	if fit := want == v1alpha1.ReasonReady; fit != (status == "True") || !fit && message == "" {
+	if fit := want == v1alpha1.ReasonReady || c.beside; fit != (status == "True") || !fit && message == "" {
 		return fmt.Errorf("it is ready %s for %s: %s", status, reason, message)
 	}
 	after, err := w.beside(ctx)

@@ -70,6 +70,18 @@ func Bound(server *v1alpha1.TerdutServer) (names []string, bounded bool) {
 	return nil, false
 }
 
+// Unreadable tells what is wrong with the selector of a server; nil when nothing
+// is. The schema takes labels and operators that there are not, and such a selector
+// admits nobody.
+func Unreadable(server *v1alpha1.TerdutServer) error {
+	allowed := server.Spec.AllowedTeams.Namespaces
+	if allowed.From != v1alpha1.FromSelector {
+		return nil
+	}
+	_, err := metav1.LabelSelectorAsSelector(allowed.Selector)
+	return err
+}
+
 // matches is false for a missing selector: an empty one, which somebody has to
 // write, matches everything, one that is not there matches nothing.
 func matches(selector *metav1.LabelSelector, have map[string]string) bool {

@@ -12,6 +12,7 @@ import (
 	"git.ryuvia.com/niklas/terdut-operator/controllers/internal/apply"
 	"git.ryuvia.com/niklas/terdut-operator/controllers/internal/outcome"
 	"git.ryuvia.com/niklas/terdut-operator/controllers/internal/status"
+	"git.ryuvia.com/niklas/terdut-operator/controllers/terdut/consent"
 )
 
 // Seen is what a pass found out, as far as it came.
@@ -94,6 +95,7 @@ func findingOf(server *v1alpha1.TerdutServer, seen Seen, next *v1alpha1.TerdutSe
 	finding.Parts = append(finding.Parts, seen.Unwatched.parts()...)
 	finding.Parts = append(finding.Parts, claimParts(server, seen.Claims)...)
 	if ending == nil {
+		finding.Stalled = unreadable(server)
 		return finding
 	}
 	for i, part := range finding.Parts {
@@ -108,6 +110,17 @@ func findingOf(server *v1alpha1.TerdutServer, seen Seen, next *v1alpha1.TerdutSe
 		finding.Degraded = ending
 	}
 	return finding
+}
+
+// unreadable is for the server's owner where its consent cannot be read: all that
+// tenants learn is that they have none.
+func unreadable(server *v1alpha1.TerdutServer) *outcome.Ending {
+	err := consent.Unreadable(server)
+	if err == nil {
+		return nil
+	}
+	return outcome.Refused("", v1alpha1.ReasonInvalid,
+		"spec.allowedTeams.namespaces.selector admits nobody, since it cannot be read (%v): correct it", err)
 }
 
 func databaseReady(server *v1alpha1.TerdutServer, seen Seen, password *v1alpha1.ServerDatabaseStatus) status.Part {

@@ -101,6 +101,27 @@ func TestObserveSettledIsAFixedPoint(t *testing.T) {
 	}
 }
 
+// TestObserveNamesAnUnreadableSelector: it admits nobody, and only the server's
+// owner can correct it. The server itself works on.
+func TestObserveNamesAnUnreadableSelector(t *testing.T) {
+	server := observed(4)
+	server.Spec.AllowedTeams.Namespaces = v1alpha1.AllowedNamespaces{From: v1alpha1.FromSelector, Selector: &metav1.LabelSelector{
+		MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "team", Operator: "Near"}},
+	}}
+	server.Status = Observe(server, whole(), nil, noon)
+	stalled := meta.FindStatusCondition(server.Status.Conditions, v1alpha1.ConditionStalled)
+	if stalled == nil || stalled.Reason != v1alpha1.ReasonInvalid || !strings.Contains(stalled.Message, "spec.allowedTeams.namespaces.selector") {
+		t.Errorf("nobody is told: %+v", server.Status.Conditions)
+	}
+	if !meta.IsStatusConditionTrue(server.Status.Conditions, v1alpha1.ConditionReady) {
+		t.Error("the server is not ready for what its tenants lack")
+	}
+	server.Spec.AllowedTeams.Namespaces.Selector.MatchExpressions[0].Operator = metav1.LabelSelectorOpExists
+	if next := Observe(server, whole(), nil, noon); meta.FindStatusCondition(next.Conditions, v1alpha1.ConditionStalled) != nil {
+		t.Errorf("still told: %+v", next.Conditions)
+	}
+}
+
 func TestObserveCarriesForwardWhatWasNotSeen(t *testing.T) {
 	server := observed(4)
 	server.Status = Observe(server, whole(), nil, noon)
