@@ -20,6 +20,9 @@ func (h *history) always(c world.Change) {
 	switch {
 	case c.Kind == "Secret" && c.After != nil:
 		h.wholeSecret(c.After)
+		if c.Before != nil {
+			h.replace(c)
+		}
 	case slices.Contains(kinds, c.Kind):
 		if c.After != nil && isReady(c.After) && (c.Before == nil || !isReady(c.Before)) {
 			h.trueReady(c.After)
@@ -47,16 +50,27 @@ func (h *history) wholeSecret(secret *unstructured.Unstructured) {
 
 // isReady tells whether an object says that its present spec is in force.
 func isReady(o *unstructured.Unstructured) bool {
+	generation, ready := readyFor(o)
+	return ready && generation == o.GetGeneration()
+}
+
+// saysReady tells whether an object is Ready, for whatever generation.
+func saysReady(o *unstructured.Unstructured) bool {
+	_, ready := readyFor(o)
+	return ready
+}
+
+func readyFor(o *unstructured.Unstructured) (generation int64, ready bool) {
 	conditions, _, _ := unstructured.NestedSlice(o.Object, "status", "conditions")
 	for _, c := range conditions {
 		one, ok := c.(map[string]any)
 		if !ok || one["type"] != v1alpha1.ConditionReady {
 			continue
 		}
-		generation, _ := one["observedGeneration"].(int64)
-		return one["status"] == "True" && generation == o.GetGeneration()
+		generation, _ = one["observedGeneration"].(int64)
+		return generation, one["status"] == "True"
 	}
-	return false
+	return 0, false
 }
 
 func hasFinalizer(o *unstructured.Unstructured) bool {
@@ -71,6 +85,7 @@ func (h *history) trueReady(o *unstructured.Unstructured) {
 		if opened := h.run.keyIn(o.GetNamespace(), name, v1alpha1.CredentialsKey); !strings.HasPrefix(opened, "a live key") {
 			h.violated("%s became Ready while its Secret %q holds %s", idOf(o), name, opened)
 		}
+		h.fulfilled(o)
 		return
 	case "TerdutAlertSource":
 		name, _, _ := unstructured.NestedString(o.Object, "status", "webhookURLSecretRef", "name")
@@ -80,7 +95,9 @@ func (h *history) trueReady(o *unstructured.Unstructured) {
 	}
 	if !h.run.stands(o) {
 		h.violated("%s became Ready while the server has no such object", idOf(o))
+		return
 	}
+	h.fulfilled(o)
 }
 
 // keyIn says what a key of a Secret opens.
@@ -161,6 +178,7 @@ func (h *history) liveKeys() held {
 			}
 		}
 	}
+	h.inGrace(out)
 	return out
 }
 

@@ -35,6 +35,8 @@ type history struct {
 	created, deleted map[string]int
 	// secrets are all values that ever stood in a Secret, and where.
 	secrets map[string]string
+	// replaced are keys that stood in a Secret, by their value.
+	replaced map[string]replaced
 	// broken is what must never happen and did.
 	broken []string
 	// pardoned are objects of which people take the finalizers off.
@@ -42,7 +44,7 @@ type history struct {
 }
 
 func newHistory(r *Run) *history {
-	return &history{run: r, created: map[string]int{}, deleted: map[string]int{}, secrets: map[string]string{}, pardoned: map[types.UID]bool{}}
+	return &history{run: r, created: map[string]int{}, deleted: map[string]int{}, secrets: map[string]string{}, replaced: map[string]replaced{}, pardoned: map[types.UID]bool{}}
 }
 
 // count is how many changes there were on both planes.
@@ -113,6 +115,7 @@ func (h *history) call(req *http.Request, server *refserver.Server) (*http.Respo
 		switch route := inject.Template(req.URL.Path); req.Method {
 		case http.MethodPost:
 			h.created["POST "+route]++
+			h.made(route)
 		case http.MethodDelete:
 			h.deleted["DELETE "+route]++
 			h.destroyed(route, before)

@@ -123,6 +123,9 @@ func (r *Run) strays() (out []string) { //nolint:gocyclo // one census: who is r
 		namespace, _, _ := unstructured.NestedString(o.Object, "status", "remote", "serverNamespace")
 		server, _, _ := unstructured.NestedString(o.Object, "status", "remote", "serverName")
 		id, _, _ := unstructured.NestedInt64(o.Object, "status", "remote", "id")
+		if o.GetDeletionTimestamp() != nil {
+			out = append(out, fmt.Sprintf("%s is still being deleted", idOf(o)))
+		}
 		if _, found := r.recorded(o); found {
 			holders[fmt.Sprintf("%s/%s %s %d", namespace, server, o.GetKind(), id)]++
 		}
@@ -170,8 +173,13 @@ func (r *Run) stays() error {
 	if err := r.Resync(10); err != nil {
 		return err
 	}
+	asked := r.Injector.Effects()[trace:]
 	if n := r.writes() - before; n != 0 {
-		return fmt.Errorf("%d writes in ten resyncs: %s", n, strings.Join(r.Injector.Effects()[trace:], ", "))
+		return fmt.Errorf("%d writes in ten resyncs: %s", n, strings.Join(asked, ", "))
+	}
+	// Nor is the API server asked for what it has already.
+	if asked = slices.DeleteFunc(asked, func(label string) bool { return !strings.HasPrefix(label, "K8S ") }); len(asked) > 0 {
+		return fmt.Errorf("%d requests in ten resyncs that change nothing: %s", len(asked), strings.Join(asked, ", "))
 	}
 	return nil
 }
