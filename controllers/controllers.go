@@ -149,7 +149,7 @@ func Register(ctx context.Context, mgr ctrl.Manager, o Options) error {
 	if err := mgr.Add(sessions); err != nil {
 		return fmt.Errorf("set up the sessions with servers: %w", err)
 	}
-	engine := apply.New(apply.Options{Client: mgr.GetClient(), Live: live, Scheme: mgr.GetScheme(), Resync: o.Resync})
+	engine := apply.New(apply.Options{Client: mgr.GetClient(), Live: live, Scheme: mgr.GetScheme(), Resync: o.Resync, ProveOwner: true})
 
 	servers := &server.Reconciler{
 		Client: mgr.GetClient(), Live: live, Engine: engine, Clients: sessions, Scope: watched,

@@ -42,6 +42,9 @@ type Options struct {
 	// Resync is the time between two looks at a settled owner: that is how often a contested field is repaired, and how long
 	// it is remembered that an apply changes nothing. The default is 10 minutes.
 	Resync time.Duration
+	// ProveOwner has the owner read live before the first child in a pass is changed, and the pass end with [LookAgain] if
+	// the given one is not of that generation: a cache that lags would have what the spec asked for once put back.
+	ProveOwner bool
 	// Now is the clock. The default is time.Now.
 	Now func() time.Time
 }
@@ -59,6 +62,7 @@ type Engine struct {
 	// yieldable and memory are described with Options.
 	yieldable map[schema.GroupKind][]Pattern
 	memory    *memory
+	proves    bool
 	now       func() time.Time
 }
 
@@ -85,6 +89,7 @@ func New(options Options) *Engine {
 		schemas:   newSchemas(converter),
 		yieldable: options.Yieldable,
 		memory:    newMemory(options.Now, options.Resync),
+		proves:    options.ProveOwner,
 		now:       options.Now,
 	}
 }

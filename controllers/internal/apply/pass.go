@@ -22,6 +22,8 @@ type pass struct {
 	// store keeps the records in the status. It may be nil.
 	store  func(context.Context, []Record) error
 	report Report
+	// proved is true once the owner is known to be the latest.
+	proved bool
 }
 
 // begin checks everything that can be checked without a request.
@@ -121,6 +123,9 @@ func (p *pass) settled(want *intent, cached client.Object) (bool, error) {
 
 // create makes a child that a live read has not found.
 func (p *pass) create(ctx context.Context, want *intent) error {
+	if err := p.proveOwner(ctx); err != nil {
+		return err
+	}
 	change := Change{Key: want.key, Action: Created}
 	// A record without UID and with an intent is one of a child that was about to be made again.
 	if old := p.records[want.record()]; old.UID != "" || old.Intent != "" {
@@ -146,6 +151,9 @@ func (p *pass) create(ctx context.Context, want *intent) error {
 
 // update applies to a child that was just read live and is ours.
 func (p *pass) update(ctx context.Context, want *intent, live client.Object) error {
+	if err := p.proveOwner(ctx); err != nil {
+		return err
+	}
 	record := p.records[want.record()]
 	live, reowned, err := p.reown(ctx, want, live, record.UID == live.GetUID() && record.Intent != "")
 	if err != nil {

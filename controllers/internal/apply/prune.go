@@ -64,6 +64,9 @@ func (p *pass) pruneOne(ctx context.Context, key Key, record Record) error {
 		delete(p.records, record.key())
 		return nil
 	}
+	if err = p.proveOwner(ctx); err != nil {
+		return err
+	}
 	err = p.client.Delete(ctx, live,
 		client.Preconditions{UID: ptr.To(live.UID), ResourceVersion: ptr.To(live.ResourceVersion)},
 		client.PropagationPolicy(metav1.DeletePropagationBackground))

@@ -92,7 +92,7 @@ func (r *Reconciler) fill(mgr ctrl.Manager) {
 		r.Live = mgr.GetAPIReader()
 	}
 	if r.Engine == nil {
-		r.Engine = apply.New(apply.Options{Client: r.Client, Live: r.Live, Scheme: mgr.GetScheme()})
+		r.Engine = apply.New(apply.Options{Client: r.Client, Live: r.Live, Scheme: mgr.GetScheme(), ProveOwner: true})
 	}
 	if r.Schedule == nil {
 		r.Schedule = outcome.NewSchedule(r.Resync)
