@@ -27,7 +27,8 @@ type family struct {
 	// limit is the variable of the environment that says how many of them each
 	// scenario gets at most; 0 means all.
 	limit string
-	// sample is what make test takes.
+	// sample is what make test takes of each scenario: together some minutes on two
+	// cores.
 	sample int
 	modes  []inject.Mode
 	// points are where its modes can happen in an undisturbed run.
@@ -37,16 +38,16 @@ type family struct {
 // families are all sorts of runs with one fault.
 func families() []family {
 	return []family{
-		{figure: "crash-points", limit: "SINGLES", modes: inject.Modes(), points: effects(inject.Modes())},
-		{figure: "overlaps", limit: "ENDS", sample: 4, modes: []inject.Mode{inject.Overlap}, points: effects([]inject.Mode{inject.Overlap})},
-		{figure: "graceful-ends", limit: "ENDS", sample: 4, modes: inject.Stops(), points: effects(inject.Stops())},
+		{figure: "crash-points", limit: "SINGLES", sample: 40, modes: inject.Modes(), points: effects(inject.Modes())},
+		{figure: "overlaps", limit: "ENDS", sample: 2, modes: []inject.Mode{inject.Overlap}, points: effects([]inject.Mode{inject.Overlap})},
+		{figure: "graceful-ends", limit: "ENDS", sample: 2, modes: inject.Stops(), points: effects(inject.Stops())},
 		{
-			figure: "stale-plans", limit: "VIEWS", sample: 10, modes: slices.Concat(inject.Views(), inject.Hidden(), []inject.Mode{inject.Shuffled}),
+			figure: "stale-plans", limit: "VIEWS", sample: 5, modes: slices.Concat(inject.Views(), inject.Hidden(), []inject.Mode{inject.Shuffled}),
 			points: func(ref *reference) []inject.Point {
 				return slices.Concat(effects(inject.Views())(ref), ref.changes, orders())
 			},
 		},
-		{figure: "read-faults", limit: "READS", sample: 10, modes: inject.Reads(), points: func(ref *reference) []inject.Point { return ref.reads }},
+		{figure: "read-faults", limit: "READS", sample: 5, modes: inject.Reads(), points: func(ref *reference) []inject.Point { return ref.reads }},
 	}
 }
 
