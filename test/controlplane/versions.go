@@ -2,12 +2,10 @@ package controlplane
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
 
-	"golang.org/x/mod/modfile"
 	"golang.org/x/mod/semver"
 
 	"git.ryuvia.com/niklas/terdut-operator/test/controlplane/source"
@@ -44,34 +42,14 @@ func findRecipe() (recipe, error) {
 	if err != nil {
 		return recipe{}, err
 	}
-	content, err := os.ReadFile(goMod)
-	if err != nil {
-		return recipe{}, fmt.Errorf("read build recipe: %w", err)
+	if r.kubernetes, err = source.Pinned(goMod, kubernetesPath); err != nil {
+		return recipe{}, err
 	}
-	if err = r.readVersions(content); err != nil {
+	if r.etcd, err = source.Pinned(goMod, etcdPath); err != nil {
 		return recipe{}, err
 	}
 	r.key = fmt.Sprintf("kubernetes-%s_etcd-%s_%s-%s_%s", r.kubernetes, r.etcd, runtime.GOOS, runtime.GOARCH, digest)
 	return r, nil
-}
-
-func (r *recipe) readVersions(goMod []byte) error {
-	file, err := modfile.Parse(filepath.Join(r.dir, "go.mod"), goMod, nil)
-	if err != nil {
-		return fmt.Errorf("parse build recipe: %w", err)
-	}
-	for _, require := range file.Require {
-		switch require.Mod.Path {
-		case kubernetesPath:
-			r.kubernetes = require.Mod.Version
-		case etcdPath:
-			r.etcd = require.Mod.Version
-		}
-	}
-	if r.kubernetes == "" || r.etcd == "" {
-		return fmt.Errorf("parse build recipe: %s requires no %s or no %s", filepath.Join(r.dir, "go.mod"), kubernetesPath, etcdPath)
-	}
-	return nil
 }
 
 // programs are the recipes for the programs of these names.

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 
-	"golang.org/x/mod/modfile"
 	"golang.org/x/mod/semver"
 
 	"git.ryuvia.com/niklas/terdut-operator/test/controlplane/source"
@@ -62,24 +61,11 @@ func findRecipe(major string) (recipe, error) {
 	if err != nil {
 		return recipe{}, err
 	}
-	content, err := os.ReadFile(goMod)
-	if err != nil {
-		return recipe{}, fmt.Errorf("read what helm is built from: %w", err)
+	if r.version, err = source.Pinned(goMod, r.module); err != nil {
+		return recipe{}, err
 	}
-	file, err := modfile.Parse(goMod, content, nil)
-	if err != nil {
-		return recipe{}, fmt.Errorf("read what helm is built from: %w", err)
-	}
-	for _, require := range file.Require {
-		switch require.Mod.Path {
-		case r.module:
-			r.version = require.Mod.Version
-		case "k8s.io/client-go":
-			r.kubernetes = require.Mod.Version
-		}
-	}
-	if r.version == "" || r.kubernetes == "" {
-		return recipe{}, fmt.Errorf("%s requires no %s or no k8s.io/client-go: run go mod tidy there", goMod, r.module)
+	if r.kubernetes, err = source.Pinned(goMod, "k8s.io/client-go"); err != nil {
+		return recipe{}, err
 	}
 	r.key = fmt.Sprintf("helm-%s_%s-%s_%s", r.version, runtime.GOOS, runtime.GOARCH, digest)
 	return r, nil

@@ -4,12 +4,9 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
-
-	"golang.org/x/mod/modfile"
 
 	"git.ryuvia.com/niklas/terdut-operator/test/controlplane"
 	"git.ryuvia.com/niklas/terdut-operator/test/controlplane/source"
@@ -99,7 +96,7 @@ func recipes() ([]source.Program, string, error) {
 		"containerd": "github.com/containerd/containerd/v2",
 		"coredns":    "github.com/coredns/coredns",
 	} {
-		if versions[dir], err = pinned(filepath.Join(build, dir, "go.mod"), module); err != nil {
+		if versions[dir], err = source.Pinned(filepath.Join(build, dir, "go.mod"), module); err != nil {
 			return nil, "", err
 		}
 	}
@@ -139,22 +136,4 @@ func recipes() ([]source.Program, string, error) {
 	return append(programs, source.Program{
 		Name: coreDNSBinary, Version: versions["coredns"], Dir: filepath.Join(build, "coredns"), Package: ".",
 	}), key, nil
-}
-
-// pinned is the version of module that the file requires.
-func pinned(file, module string) (string, error) {
-	content, err := os.ReadFile(file)
-	if err != nil {
-		return "", fmt.Errorf("read build recipe: %w", err)
-	}
-	parsed, err := modfile.Parse(file, content, nil)
-	if err != nil {
-		return "", fmt.Errorf("parse build recipe: %w", err)
-	}
-	for _, require := range parsed.Require {
-		if require.Mod.Path == module {
-			return require.Mod.Version, nil
-		}
-	}
-	return "", fmt.Errorf("parse build recipe: %s requires no %s", file, module)
 }

@@ -4,11 +4,8 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"runtime"
-
-	"golang.org/x/mod/modfile"
 
 	"git.ryuvia.com/niklas/terdut-operator/test/controlplane/source"
 )
@@ -24,7 +21,7 @@ func Alertmanager(ctx context.Context, dir string, log io.Writer) (Image, error)
 	}
 	module := filepath.Join(root, "test", "e2e", "images", "alertmanager")
 	goMod := filepath.Join(module, "go.mod")
-	version, err := required(goMod, alertmanagerPath)
+	version, err := source.Pinned(goMod, alertmanagerPath)
 	if err != nil {
 		return Image{}, err
 	}
@@ -49,22 +46,4 @@ func Alertmanager(ctx context.Context, dir string, log io.Writer) (Image, error)
 	}
 	return image, tool(ctx, root, log, "pack", "-out", image.Archive, "-name", image.Name, "-platform", Local(),
 		"-entrypoint", "/alertmanager", "-add", found["alertmanager"]+"=/alertmanager")
-}
-
-// required is the version of a module that a go.mod asks for.
-func required(goMod, path string) (string, error) {
-	content, err := os.ReadFile(goMod)
-	if err != nil {
-		return "", fmt.Errorf("read what Alertmanager is built from: %w", err)
-	}
-	file, err := modfile.Parse(goMod, content, nil)
-	if err != nil {
-		return "", fmt.Errorf("read what Alertmanager is built from: %w", err)
-	}
-	for _, require := range file.Require {
-		if require.Mod.Path == path {
-			return require.Mod.Version, nil
-		}
-	}
-	return "", fmt.Errorf("%s requires no %s: run go mod tidy there", goMod, path)
 }
