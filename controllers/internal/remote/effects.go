@@ -18,6 +18,11 @@ func (p *pass[T, A, D]) do(ctx context.Context, s step) error {
 	case intend:
 		return p.intend(ctx, s)
 	case create:
+		if !p.intended {
+			if err := p.proveLatest(ctx); err != nil {
+				return err
+			}
+		}
 		return p.create(ctx, s)
 	case identify:
 		return p.identify(ctx, s.id)
@@ -53,6 +58,7 @@ func (p *pass[T, A, D]) intend(ctx context.Context, s step) error {
 	p.state.Pending = &Pending{OwnerUID: p.obj.GetUID(), Name: s.name, Replaces: s.id, Rotate: p.token()}
 	body := p.want.Body
 	p.state.Applied = &body
+	p.intended = true // the write below is refused if this pass has seen an old version
 	return p.remember(ctx)
 }
 

@@ -42,6 +42,8 @@ type pass[T client.Object, A, D any] struct {
 	adoption Adoption
 	// updated is the last change that the server has accepted.
 	updated step
+	// intended is true when this very pass has recorded the intent.
+	intended bool
 	// lost is true when an object that we had recorded is gone.
 	lost bool
 	// because is why an object is replaced, for the Event.
