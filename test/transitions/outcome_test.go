@@ -197,7 +197,7 @@ var pathID = regexp.MustCompile(`/[0-9]+\b`)
 var volatile = []string{
 	"uid", "serverUID", "ownerUID", "createdAt", "lastTransitionTime", "intent", "id", "teamID", "integrationID", "switchID", "keyID", "userID",
 	"accountID", "passwordHMAC", "revokeAfter", "deleteAfter", "clusterIP", "clusterIPs",
-	v1alpha1.AnnotationKeyID, v1alpha1.AnnotationUserID, v1alpha1.AnnotationKeyIssued, v1alpha1.AnnotationIntegrationID,
+	v1alpha1.AnnotationKeyID, v1alpha1.AnnotationUserID, v1alpha1.AnnotationKeyIssued, v1alpha1.AnnotationIntegrationID, v1alpha1.AnnotationIntegrationCreatedAt,
 	v1alpha1.AnnotationDatabasePassword, v1alpha1.AnnotationBootstrapAttempt,
 }
 

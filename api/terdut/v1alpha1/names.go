@@ -45,6 +45,10 @@ const (
 	// AnnotationIntegrationID stands on a webhook Secret and says whose key it
 	// holds: the server-side ID of the integration.
 	AnnotationIntegrationID = "terdut.ryuvia.com/integration-id"
+	// AnnotationIntegrationCreatedAt stands beside it: when that integration was
+	// made, as the server says. A server that came back from a backup gives IDs
+	// out again.
+	AnnotationIntegrationCreatedAt = "terdut.ryuvia.com/integration-created-at"
 	// AnnotationURLBase and AnnotationInternalURLBase stand on a webhook Secret
 	// and hold the addresses of the TerdutServer for which url and internalURL
 	// were written. What begins with such an address follows it when it changes.

@@ -5,6 +5,7 @@ package alertsource
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/runtime"
 
@@ -75,7 +76,7 @@ func (k *kind) keys(ctx context.Context, s *v1alpha1.TerdutAlertSource, things [
 		return err
 	}
 	for i := range things {
-		things[i].KeyHeld = held[things[i].ID]
+		things[i].KeyHeld = slices.ContainsFunc(held, named(&things[i]).is)
 		things[i].KeyLost = !things[i].KeyHeld
 	}
 	if as == remote.Snapshot {

@@ -3,7 +3,6 @@ package alertsource
 import (
 	"context"
 	"net/url"
-	"strconv"
 	"strings"
 
 	v1alpha1 "git.ryuvia.com/niklas/terdut-operator/api/terdut/v1alpha1"
@@ -11,11 +10,11 @@ import (
 	"git.ryuvia.com/niklas/terdut-operator/controllers/internal/remote"
 )
 
-// kept is a key that somebody has kept, with its url and the ID of its
-// integration; 0 where the Secret does not say.
+// kept is a key that somebody has kept, with its url and its integration; none
+// where the Secret does not say.
 type kept struct {
 	yield
-	id int64
+	of keyed
 }
 
 // offer puts the key of existingKeySecretRef beside the integration whose key it
@@ -50,10 +49,10 @@ func (k *kind) offerForeign(ctx context.Context, s *v1alpha1.TerdutAlertSource, 
 	if err != nil {
 		return err
 	}
-	if found.id != 0 && found.id != t.ID {
+	if found.of.id != 0 && !found.of.is(named(t)) {
 		return outcome.Refused(v1alpha1.ConditionSynced, v1alpha1.ReasonKeyUnknown,
 			"integration %q is %d, and Secret %q holds the key of %d: name the Secret that holds its key in spec.existingKeySecretRef, choose another name, or delete it on the server",
-			t.Name, t.ID, s.Spec.ExistingKeySecretRef.Name, found.id)
+			t.Name, t.ID, s.Spec.ExistingKeySecretRef.Name, found.of.id)
 	}
 	t.Yield = found.yield
 	return nil
@@ -65,7 +64,7 @@ func (k *kind) offerOwn(ctx context.Context, s *v1alpha1.TerdutAlertSource, t *r
 	if _, ended := outcome.As(err); ended {
 		return nil
 	}
-	if err == nil && found.id == t.ID {
+	if err == nil && found.of.is(named(t)) {
 		t.Yield = found.yield
 	}
 	return err
@@ -97,11 +96,7 @@ func (k *kind) readKept(ctx context.Context, s *v1alpha1.TerdutAlertSource) (kep
 		}
 		values[field] = value
 	}
-	id, err := strconv.ParseInt(secret.Annotations[v1alpha1.AnnotationIntegrationID], 10, 64)
-	if err != nil {
-		id = 0
-	}
-	return kept{yield: yield{url: values[v1alpha1.WebhookURLKey], key: values[v1alpha1.WebhookKeyKey]}, id: id}, nil
+	return kept{yield: yield{url: values[v1alpha1.WebhookURLKey], key: values[v1alpha1.WebhookKeyKey]}, of: keyOf(secret)}, nil
 }
 
 // isAddress tells whether alerts can be sent to a URL: one of HTTP, or the path

@@ -61,7 +61,7 @@ func (k *kind) move(ctx context.Context, at attach.Access, s *v1alpha1.TerdutAle
 				from.Name, v1alpha1.WebhookURLKey, v1alpha1.AnnotationRotate)
 		}
 	}
-	_, err = k.Engine.ApplySecret(ctx, s, to, intentOf(s, s.Status.IntegrationID, now, map[string][]byte{
+	_, err = k.Engine.ApplySecret(ctx, s, to, intentOf(s, recordedKey(s), now, map[string][]byte{
 		v1alpha1.WebhookURLKey:         []byte(public),
 		v1alpha1.WebhookKeyKey:         from.Data[v1alpha1.WebhookKeyKey],
 		v1alpha1.WebhookInternalURLKey: []byte(internal),
@@ -72,7 +72,7 @@ func (k *kind) move(ctx context.Context, at attach.Access, s *v1alpha1.TerdutAle
 // holder is the Secret that holds the key, read live: the wanted one, the
 // recorded one, or one that nothing remembers.
 func (k *kind) holder(ctx context.Context, s *v1alpha1.TerdutAlertSource, wanted *corev1.Secret, strays []string) (*corev1.Secret, error) {
-	if wanted != nil && holds(wanted, s) == s.Status.IntegrationID {
+	if wanted != nil && holds(wanted, s).is(recordedKey(s)) {
 		return wanted, nil
 	}
 	for _, name := range append(secretNames(s)[1:], strays...) {
@@ -80,7 +80,7 @@ func (k *kind) holder(ctx context.Context, s *v1alpha1.TerdutAlertSource, wanted
 		if err != nil {
 			return nil, err
 		}
-		if secret != nil && holds(secret, s) == s.Status.IntegrationID {
+		if secret != nil && holds(secret, s).is(recordedKey(s)) {
 			return secret, nil
 		}
 	}
@@ -153,21 +153,25 @@ func (k *kind) strays(ctx context.Context, s *v1alpha1.TerdutAlertSource) ([]str
 // isWhole tells whether a Secret holds all that belongs to the integration that
 // a source has recorded, for the addresses that the server has now.
 func isWhole(secret *corev1.Secret, s *v1alpha1.TerdutAlertSource, server *v1alpha1.TerdutServer) bool {
-	return secret != nil && s.Status.IntegrationID != 0 && holds(secret, s) == s.Status.IntegrationID &&
+	return secret != nil && s.Status.IntegrationID != 0 && holds(secret, s) == recordedKey(s) &&
 		len(secret.Data[v1alpha1.WebhookInternalURLKey]) > 0 && s.Status.WebhookURLSecretRef != nil && basesIn(secret) == basesOf(server)
 }
 
 // intentOf is the webhook Secret with the key of an integration, and with what
 // is behind those addresses.
-func intentOf(s *v1alpha1.TerdutAlertSource, id int64, at bases, data map[string][]byte) apply.SecretIntent {
-	return apply.SecretIntent{
+func intentOf(s *v1alpha1.TerdutAlertSource, of keyed, at bases, data map[string][]byte) apply.SecretIntent {
+	intent := apply.SecretIntent{
 		Name:   s.WebhookSecret(),
 		Labels: labels(),
 		Annotations: map[string]string{
-			v1alpha1.AnnotationIntegrationID:   strconv.FormatInt(id, 10),
+			v1alpha1.AnnotationIntegrationID:   strconv.FormatInt(of.id, 10),
 			v1alpha1.AnnotationURLBase:         at.public,
 			v1alpha1.AnnotationInternalURLBase: at.internal,
 		},
 		Data: data,
 	}
+	if of.createdAt != "" {
+		intent.Annotations[v1alpha1.AnnotationIntegrationCreatedAt] = of.createdAt
+	}
+	return intent
 }

@@ -3,6 +3,7 @@ package alertsource
 import (
 	"context"
 	"errors"
+	"slices"
 	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
@@ -47,11 +48,11 @@ func recordedSecret(s *v1alpha1.TerdutAlertSource) string {
 	return s.WebhookSecret()
 }
 
-// heldKeys are the IDs of the integrations whose keys stand in the Secrets of a
+// heldKeys are the integrations whose keys stand in the Secrets of a
 // source. What the cache does not show is read live before anything rests on its
 // absence: a key that is declared lost is replaced. While something is begun the
 // cache may not show yet what was just published, and is not asked.
-func (k *kind) heldKeys(ctx context.Context, s *v1alpha1.TerdutAlertSource) (map[int64]bool, error) {
+func (k *kind) heldKeys(ctx context.Context, s *v1alpha1.TerdutAlertSource) ([]keyed, error) {
 	names := secretNames(s)
 	if recordOf(s) == nil {
 		// A status that was lost remembers no Secret, and one may have been moved.
@@ -62,7 +63,7 @@ func (k *kind) heldKeys(ctx context.Context, s *v1alpha1.TerdutAlertSource) (map
 		names = append(names, strays...)
 	} else if s.Status.PendingCreate == nil {
 		held, err := k.heldIn(ctx, s, names, k.Engine.CachedSecret)
-		if err != nil || held[s.Status.IntegrationID] {
+		if err != nil || slices.ContainsFunc(held, recordedKey(s).is) {
 			return held, err
 		}
 	}
@@ -71,8 +72,8 @@ func (k *kind) heldKeys(ctx context.Context, s *v1alpha1.TerdutAlertSource) (map
 
 func (k *kind) heldIn(
 	ctx context.Context, s *v1alpha1.TerdutAlertSource, names []string, read func(context.Context, string, string) (*corev1.Secret, error),
-) (map[int64]bool, error) {
-	held := map[int64]bool{}
+) ([]keyed, error) {
+	var held []keyed
 	for _, name := range names {
 		secret, err := read(ctx, s.Namespace, name)
 		if err != nil {
@@ -81,27 +82,54 @@ func (k *kind) heldIn(
 		if secret == nil {
 			continue
 		}
-		if id := holds(secret, s); id != 0 {
-			held[id] = true
+		if one := holds(secret, s); one.id != 0 {
+			held = append(held, one)
 		}
 	}
 	return held, nil
 }
 
-// holds is the ID of the integration whose url and key a Secret of this source
-// holds; 0 unless it holds both.
-func holds(secret *corev1.Secret, s *v1alpha1.TerdutAlertSource) int64 {
-	if !isOurs(secret, s) {
-		return 0
+// keyed is an integration as the Secret with its key names it. The ID alone
+// could be another's by now: a server that came back from a backup gives IDs out
+// again. createdAt is empty where the server gives none, or the Secret is from
+// before it was written there.
+type keyed struct {
+	id        int64
+	createdAt string
+}
+
+// is tells whether two names mean the same integration.
+func (k keyed) is(other keyed) bool {
+	return k.id != 0 && k.id == other.id && (k.createdAt == other.createdAt || k.createdAt == "" || other.createdAt == "")
+}
+
+// named is an integration on the server, as a Secret would name it.
+func named(t *remote.Thing[body]) keyed { return keyed{id: t.ID, createdAt: t.CreatedAt} }
+
+// recordedKey is the integration that a source holds, as a Secret would name it.
+func recordedKey(s *v1alpha1.TerdutAlertSource) keyed {
+	if s.Status.Remote == nil {
+		return keyed{id: s.Status.IntegrationID}
 	}
-	if len(secret.Data[v1alpha1.WebhookURLKey]) == 0 || len(secret.Data[v1alpha1.WebhookKeyKey]) == 0 {
-		return 0
+	return keyed{id: s.Status.IntegrationID, createdAt: s.Status.Remote.CreatedAt}
+}
+
+// holds is the integration whose url and key a Secret of this source holds;
+// none unless it holds both.
+func holds(secret *corev1.Secret, s *v1alpha1.TerdutAlertSource) keyed {
+	if !isOurs(secret, s) || len(secret.Data[v1alpha1.WebhookURLKey]) == 0 || len(secret.Data[v1alpha1.WebhookKeyKey]) == 0 {
+		return keyed{}
 	}
+	return keyOf(secret)
+}
+
+// keyOf reads whose key a Secret says that it holds.
+func keyOf(secret *corev1.Secret) keyed {
 	id, err := strconv.ParseInt(secret.Annotations[v1alpha1.AnnotationIntegrationID], 10, 64)
 	if err != nil {
-		return 0
+		return keyed{}
 	}
-	return id
+	return keyed{id: id, createdAt: secret.Annotations[v1alpha1.AnnotationIntegrationCreatedAt]}
 }
 
 // isOurs tells whether a source controls a Secret that is there to stay. A
@@ -146,7 +174,7 @@ func (k *kind) Publish(ctx context.Context, at attach.Access, s *v1alpha1.Terdut
 		return outcome.Unknown(v1alpha1.ConditionSynced, v1alpha1.ReasonUnexpectedAnswer,
 			"publish the key of integration %d: the server gave a URL that cannot be used", made.ID)
 	}
-	_, err = k.Engine.ApplySecret(ctx, s, live, intentOf(s, made.ID, now, map[string][]byte{
+	_, err = k.Engine.ApplySecret(ctx, s, live, intentOf(s, named(&made), now, map[string][]byte{
 		v1alpha1.WebhookURLKey:         []byte(public),
 		v1alpha1.WebhookKeyKey:         []byte(got.key),
 		v1alpha1.WebhookInternalURLKey: []byte(internal),

@@ -36,8 +36,34 @@ func TestHolds(t *testing.T) {
 	} {
 		secret := good()
 		c.change(secret)
-		if got := holds(secret, s); got != c.want {
-			t.Errorf("%s: holds the key of %d, want %d", name, got, c.want)
+		if got := holds(secret, s); got.id != c.want {
+			t.Errorf("%s: holds the key of %d, want %d", name, got.id, c.want)
 		}
+	}
+}
+
+// TestKeyed: a key is that of the integration of its ID, unless both sides say
+// when that was made and differ: a server that came back from a backup gives IDs
+// out again.
+func TestKeyed(t *testing.T) {
+	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{
+		v1alpha1.AnnotationIntegrationID: "7", v1alpha1.AnnotationIntegrationCreatedAt: "then",
+	}}}
+	for _, c := range []struct {
+		other keyed
+		want  bool
+	}{
+		{keyed{7, "then"}, true},
+		{keyed{7, ""}, true},
+		{keyed{7, "now"}, false},
+		{keyed{8, "then"}, false},
+		{keyed{}, false},
+	} {
+		if got := keyOf(secret).is(c.other); got != c.want {
+			t.Errorf("the key of %v is that of %v: %t", keyOf(secret), c.other, got)
+		}
+	}
+	if (keyed{}).is(keyed{}) {
+		t.Error("no key is that of no integration")
 	}
 }
