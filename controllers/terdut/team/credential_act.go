@@ -2,19 +2,15 @@ package team
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/hex"
 	"errors"
 	"fmt"
 
 	v1alpha1 "git.ryuvia.com/niklas/terdut-operator/api/terdut/v1alpha1"
 	"git.ryuvia.com/niklas/terdut-operator/controllers/internal/outcome"
 	"git.ryuvia.com/niklas/terdut-operator/controllers/internal/status"
+	"git.ryuvia.com/niklas/terdut-operator/controllers/terdut/connect"
 	"git.ryuvia.com/niklas/terdut-operator/terdutapi"
 )
-
-// keyBytes is the size of a key of our choice; it travels as hexadecimal text.
-const keyBytes = 32
 
 // do carries out one step.
 func (p *keyPass) do(ctx context.Context, next step) error {
@@ -52,13 +48,10 @@ func (p *keyPass) do(ctx context.Context, next step) error {
 func (p *keyPass) write(ctx context.Context, next step) error {
 	f := &p.facts
 	switch next {
-	case makeSecret:
+	case makeSecret, emptySecret:
 		return p.apply(ctx, "", 0, 0)
 	case chooseKey:
-		key := make([]byte, keyBytes)
-		// crypto/rand never fails: it ends the program where there is no randomness.
-		_, _ = rand.Read(key)
-		return p.apply(ctx, hex.EncodeToString(key), 0, 0)
+		return p.apply(ctx, connect.ChooseKey(), 0, 0)
 	case acknowledge:
 		return p.issued(ctx, p.key(), f.account.id, f.account.keys[0])
 	default: // refresh

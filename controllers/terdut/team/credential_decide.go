@@ -20,6 +20,8 @@ const (
 	recordIntent
 	// makeSecret makes the Secret, empty.
 	makeSecret
+	// emptySecret takes a key out of the Secret whose account is gone.
+	emptySecret
 	// chooseKey writes a key of our choice into the Secret.
 	chooseKey
 	// createAccount makes the account with its key, and publishes that.
@@ -117,6 +119,12 @@ func decideKept(f keyFacts) step {
 func decideCreate(f keyFacts) step {
 	if f.chosen && (!f.secret.whole || f.secret.accountID != 0) {
 		return chooseKey
+	}
+	if !f.chosen && f.secret.whole {
+		// Whose key it was tell IDs, and a server that came back from a backup
+		// gives them out again: cut before the new key is written, the old one
+		// would pass for it.
+		return emptySecret
 	}
 	return createAccount
 }
