@@ -146,7 +146,7 @@ func (r *Reconciler) converge(ctx context.Context, server *v1alpha1.TerdutServer
 	if seen.Claims, err = r.claims(ctx, server); err != nil {
 		return seen, err
 	}
-	mirrored, err := r.wantedMirrors(ctx, server, teams)
+	mirrored, err := r.wantedMirrors(ctx, r.Client, server, teams)
 	if err != nil {
 		return seen, err
 	}

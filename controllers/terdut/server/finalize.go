@@ -38,7 +38,7 @@ func (r *Reconciler) finalize(ctx context.Context, server *v1alpha1.TerdutServer
 	}
 	var mirrored []string
 	if blocked != nil {
-		if mirrored, err = r.wantedMirrors(ctx, server, teams); err != nil {
+		if mirrored, err = r.wantedMirrors(ctx, r.Client, server, teams); err != nil {
 			return ctrl.Result{}, err
 		}
 	}

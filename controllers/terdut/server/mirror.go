@@ -30,8 +30,10 @@ type Tenants struct {
 // wantedMirrors are the namespaces that are to hold a copy of the operator's
 // key: those in which a permitted team refers to the server now. The server's
 // own namespace has the original. A namespace that is going gets nothing any
-// more.
-func (r *Reconciler) wantedMirrors(ctx context.Context, server *v1alpha1.TerdutServer, teams []v1alpha1.TerdutTeam) ([]string, error) {
+// more. Namespaces are read from a reader, where they may be watched.
+func (r *Reconciler) wantedMirrors(
+	ctx context.Context, from client.Reader, server *v1alpha1.TerdutServer, teams []v1alpha1.TerdutTeam,
+) ([]string, error) {
 	if effectiveMode(server, issued(teams)) != v1alpha1.CredentialsMirrored {
 		return nil, nil
 	}
@@ -42,7 +44,7 @@ func (r *Reconciler) wantedMirrors(ctx context.Context, server *v1alpha1.TerdutS
 			continue
 		}
 		asked[team.Namespace] = true
-		is, err := r.wantsMirror(ctx, server, team.Namespace)
+		is, err := r.wantsMirror(ctx, from, server, team.Namespace)
 		if err != nil {
 			return nil, err
 		}
@@ -55,8 +57,8 @@ func (r *Reconciler) wantedMirrors(ctx context.Context, server *v1alpha1.TerdutS
 }
 
 // wantsMirror tells whether a namespace with a team is to hold a copy.
-func (r *Reconciler) wantsMirror(ctx context.Context, server *v1alpha1.TerdutServer, namespace string) (bool, error) {
-	ns, err := r.Scope.Namespace(ctx, r.Client, r.Live, namespace)
+func (r *Reconciler) wantsMirror(ctx context.Context, from client.Reader, server *v1alpha1.TerdutServer, namespace string) (bool, error) {
+	ns, err := r.Scope.Namespace(ctx, from, r.Live, namespace)
 	switch {
 	case apierrors.IsNotFound(err):
 		return false, nil
@@ -147,7 +149,7 @@ func (r *Reconciler) publishMirrors(ctx context.Context, server *v1alpha1.Terdut
 	if err != nil {
 		return nil, err
 	}
-	wanted, err := r.wantedMirrors(ctx, server, teams)
+	wanted, err := r.wantedMirrors(ctx, r.Client, server, teams)
 	if err != nil || len(wanted) == 0 {
 		return nil, err
 	}
@@ -177,7 +179,7 @@ func (r *Reconciler) writeMirrors(ctx context.Context, server *v1alpha1.TerdutSe
 			done.Mirrors = append(done.Mirrors, namespace)
 		case errors.Is(err, errForeignMirror):
 			done.Refused = append(done.Refused, namespace)
-		case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
+		case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause), errors.Is(err, errUnwanted):
 			// It gets nothing any more, and needs nothing.
 		case apply.IsLookAgain(err), aboutThis(err):
 			done.Failed = append(done.Failed, namespace)
@@ -211,6 +213,11 @@ func (r *Reconciler) writeMirror(ctx context.Context, server *v1alpha1.TerdutSer
 		}
 		if live != nil && !isMirror(live, server) {
 			return errForeignMirror
+		}
+	}
+	if live == nil {
+		if err := r.proveWanted(ctx, server, namespace); err != nil {
+			return err
 		}
 	}
 	if _, err := r.Engine.ApplySecretAt(ctx, namespace, live, intent); err != nil {

@@ -54,12 +54,12 @@ func TestForbiddenLabels(t *testing.T) {
 		{v1alpha1.FromNone, "had", false},
 		{v1alpha1.FromAll, "new", true},
 	} {
-		if got, err := r.wantsMirror(t.Context(), withConsent(c.from, "had"), c.namespace); err != nil || got != c.want {
+		if got, err := r.wantsMirror(t.Context(), r.Client, withConsent(c.from, "had"), c.namespace); err != nil || got != c.want {
 			t.Errorf("%s, namespace %q: %v, %v", c.from, c.namespace, got, err)
 		}
 	}
 	r.Scope = scope.Of()
-	if _, err := r.wantsMirror(t.Context(), withConsent(v1alpha1.FromSelector, "had"), "had"); err == nil {
+	if _, err := r.wantsMirror(t.Context(), r.Client, withConsent(v1alpha1.FromSelector, "had"), "had"); err == nil {
 		t.Error("where the whole cluster is watched, the right to read Namespaces is missing without an error")
 	}
 }

@@ -1,0 +1,44 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1alpha1 "git.ryuvia.com/niklas/terdut-operator/api/terdut/v1alpha1"
+	"git.ryuvia.com/niklas/terdut-operator/controllers/terdut/refs"
+)
+
+// errUnwanted: a namespace is not to have a copy, whatever the cache shows.
+var errUnwanted = errors.New("the namespace is not to have a copy of the key any more")
+
+// proveWanted reads past the cache whether a namespace is to have a copy of the
+// operator's key, before the first one goes there. A cache that lags knows of no
+// consent that was revoked, no team that goes and no other mode; and a copy that
+// went where it should not cannot be taken back.
+func (r *Reconciler) proveWanted(ctx context.Context, server *v1alpha1.TerdutServer, namespace string) error {
+	key := client.ObjectKeyFromObject(server)
+	now := &v1alpha1.TerdutServer{}
+	switch err := r.Live.Get(ctx, key, now); {
+	case apierrors.IsNotFound(err):
+		return errUnwanted
+	case err != nil:
+		return fmt.Errorf("read TerdutServer %s before its key is copied: %w", key, err)
+	case now.UID != server.UID || now.DeletionTimestamp != nil:
+		return errUnwanted
+	}
+	list := &v1alpha1.TerdutTeamList{}
+	if err := r.Live.List(ctx, list, client.InNamespace(namespace)); err != nil {
+		return fmt.Errorf("list the TerdutTeams of namespace %q before the key of TerdutServer %s is copied there: %w", namespace, key, err)
+	}
+	teams := slices.DeleteFunc(list.Items, func(team v1alpha1.TerdutTeam) bool { return refs.ServerOf(&team) != key })
+	wanted, err := r.wantedMirrors(ctx, r.Live, now, teams)
+	if err == nil && !slices.Contains(wanted, namespace) {
+		err = errUnwanted
+	}
+	return err
+}
