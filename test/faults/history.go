@@ -39,6 +39,8 @@ type history struct {
 	replaced map[string]replaced
 	// broken is what must never happen and did.
 	broken []string
+	// left are rules that were let go while a policy stands.
+	left []world.ID
 	// pardoned are objects of which people take the finalizers off.
 	pardoned map[types.UID]bool
 }

@@ -1,6 +1,10 @@
 package faults
 
 import (
+	"fmt"
+	"slices"
+	"strings"
+
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -29,10 +33,33 @@ func (h *history) letGo(o *unstructured.Unstructured) {
 		h.deserted(o)
 	case h.given(o), h.succeeded(o):
 	default:
-		if name, found := h.run.recorded(o); found {
+		name, found := h.run.recorded(o)
+		switch {
+		case !found:
+		case o.GetKind() == "TerdutEscalationRule":
+			h.left = append(h.left, idOf(o))
+		default:
 			h.violated("%s was let go while %q is on the server", idOf(o), name)
 		}
 	}
+}
+
+// leftPolicies are the complaints about rules that were let go while the policy
+// stands. The operator says so itself if the server has refused to take an empty
+// one, which is a declared loss: nobody could ever delete such a rule.
+func (h *history) leftPolicies(log string) (broken, declared []string) {
+	for _, id := range h.left {
+		said := func(line string) bool {
+			return strings.Contains(line, fmt.Sprintf("%q=%q", "reason", v1alpha1.ReasonPolicyLeft)) &&
+				strings.Contains(line, fmt.Sprintf("%q=%q %q=%q", "namespace", id.Namespace, "name", id.Name))
+		}
+		if slices.ContainsFunc(strings.Split(log, "\n"), said) {
+			declared = append(declared, v1alpha1.ReasonPolicyLeft+": the server has refused to clear the policy")
+		} else {
+			broken = append(broken, fmt.Sprintf("%s was let go while the policy is on the server", id))
+		}
+	}
+	return broken, declared
 }
 
 // given tells whether the server of an object is given up, or its end cannot be

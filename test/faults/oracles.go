@@ -65,6 +65,10 @@ func (r *Run) oracles(ref *reference, faults int) (v Verdict) {
 		}
 	}
 	created, deleted, broken := r.watch.told()
+	r.mu.Lock()
+	left, declared := r.watch.leftPolicies(r.log.String())
+	r.mu.Unlock()
+	broken, v.Allowed = append(broken, left...), declared
 	for _, line := range slices.Concat(surplus("created", ref.created, created, faults), surplus("deleted", ref.deleted, deleted, faults)) {
 		add("3 writes: %s", line)
 	}

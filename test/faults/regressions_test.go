@@ -23,6 +23,22 @@ func TestRegressions(t *testing.T) {
 			"a new incarnation whose cache was old took a published integration for one that nothing remembers, and deleted it",
 			"rotate-source", "old-cache @ REST PATCH /api/teams/{id}/integrations/{id} #1",
 		},
+		{
+			"a cache that lagged showed a creation as begun that was over long ago, and the integration was made a second time",
+			"changed-on-server", "lagging-view @ REST PUT /api/teams/{id} #1",
+		},
+		{
+			"a server that came back from a backup gave the ID of an integration out again, and its old key passed for the new one, which was lost",
+			"server-of-yesterday", "crash-before @ K8S apply Secret platform/alerts-terdut-webhook #1",
+		},
+		{
+			"the same of a team's own key, which is found by the IDs of account and key",
+			"server-of-before-scoped", "crash-after @ REST POST /api/service-accounts #1",
+		},
+		{
+			"a cache that was old had the operator's key copied to a namespace whose only team was being deleted",
+			"mode-and-team-go", "old-cache @ K8S apply TerdutServer/status platform/terdut #1",
+		},
 	} {
 		for _, s := range Scenarios() {
 			if s.Name != c.scenario {

@@ -20,7 +20,9 @@ func Scenarios() []Scenario {
 // no service accounts and no keys of the caller's choice.
 var (
 	everything = refserver.Options{}
-	today      = refserver.Options{Capabilities: &refserver.Capabilities{Me: true, ListKeys: true, CreatedAt: true}}
+	// scopedToday has service accounts already, and chooses their keys itself.
+	scopedToday = refserver.Options{Capabilities: &refserver.Capabilities{ServiceAccounts: true, Me: true, ListKeys: true, CreatedAt: true}}
+	today       = refserver.Options{Capabilities: &refserver.Capabilities{Me: true, ListKeys: true, CreatedAt: true}}
 )
 
 // lost is the loss that no operator can prevent today: the answer to a

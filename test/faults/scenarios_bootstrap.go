@@ -17,17 +17,15 @@ func bootstraps() []Scenario {
 		return []Step{serve(o), together(apply(namespaces), apply(database))}
 	}
 	oldest := refserver.Options{Capabilities: &refserver.Capabilities{}}
-	// Somebody else's bootstrap cannot be told from a lost answer to one's own.
-	either := says(theServer, "Bootstrapped", "False "+v1alpha1.ReasonAlreadyBootstrapped, "False "+v1alpha1.ReasonBootstrapKeyLost)
 	return []Scenario{
-		{Name: "bootstrapped-before", Before: before(start(everything), bootstrapped, plain), Steps: []Step{together(either, handOver, withKey)}, Ends: ready(theServer)},
-		{Name: "bootstrapped-before-today", Before: before(start(today), bootstrapped, plain), Steps: []Step{together(either, handOver, withKey)}, Ends: ready(theServer)},
-		{Name: "bootstrapped-before-oldest", Before: before(start(oldest), bootstrapped, plain), Steps: []Step{together(either, handOver, withKey)}, Ends: ready(theServer)},
+		{Name: "bootstrapped-before", Before: before(start(everything), bootstrapped, plain), Steps: []Step{together(eitherBootstrapped, handOver, withKey)}, Ends: ready(theServer)},
+		{Name: "bootstrapped-before-today", Before: before(start(today), bootstrapped, plain), Steps: []Step{together(eitherBootstrapped, handOver, withKey)}, Ends: ready(theServer)},
+		{Name: "bootstrapped-before-oldest", Before: before(start(oldest), bootstrapped, plain), Steps: []Step{together(eitherBootstrapped, handOver, withKey)}, Ends: ready(theServer)},
 		{Name: "bootstrap-race", Before: before(start(everything), together(plain, asleep)), Steps: []Step{
-			together(raced, awake), together(either, handOver, keyed),
+			together(raced, awake), together(eitherBootstrapped, handOver, keyed),
 		}, Ends: ready(theServer)},
 		{Name: "bootstrap-race-today", Before: before(start(today), together(plain, asleep)), Steps: []Step{
-			together(raced, awake), together(either, handOver, keyed),
+			together(raced, awake), together(eitherBootstrapped, handOver, keyed),
 		}, Ends: ready(theServer)},
 		{Name: "database-emptied", Before: before(installed(everything, "Scoped"), apply(fmt.Sprintf(justTeam, "platform"))),
 			Steps: []Step{serve(everything)}, Ends: ready(theServer, ourTeam)},
@@ -38,6 +36,10 @@ func bootstraps() []Scenario {
 		}, Ends: ready(theServer)},
 	}
 }
+
+// eitherBootstrapped: somebody else's bootstrap cannot be told from a lost answer
+// to one's own.
+var eitherBootstrapped = says(theServer, "Bootstrapped", "False "+v1alpha1.ReasonAlreadyBootstrapped, "False "+v1alpha1.ReasonBootstrapKeyLost)
 
 // A server that is asleep has no pods. It is given a key of somebody's.
 var (

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	v1alpha1 "git.ryuvia.com/niklas/terdut-operator/api/terdut/v1alpha1"
+	"git.ryuvia.com/niklas/terdut-operator/test/faults/inject"
 )
 
 // rotations are keys that are exchanged because somebody asks for it.
@@ -46,10 +47,21 @@ func losses() []Scenario {
 		{Name: "team-key-changed", Before: team, Steps: []Step{merge(own, `{"data":{"key":"`+dead+`"}}`)}, Ends: ready(theirTeam)},
 		{Name: "mirror-lost", Before: mirrored, Steps: []Step{remove("Secret payments/terdut.platform-terdut-credentials")}, Ends: ready(theirTeam)},
 		{Name: "operator-key-lost", Before: team, Steps: []Step{remove(credentials)}, Ends: ready(theServer, theirTeam)},
-		{Name: "operator-key-stripped", Before: team, Steps: []Step{together(remove(credentials), strip(credentials))}, Ends: ready(theServer, theirTeam)},
+		{Name: "operator-key-stripped", Before: team, Steps: []Step{together(remove(credentials), strip(credentials))}, Ends: ready(theServer, theirTeam), Allowed: inMemory},
 		{Name: "children-of-server-lost", Before: team, Steps: []Step{remove("Deployment platform/terdut", "Service platform/terdut")}, Ends: ready(theServer, theirTeam)},
 	}
 }
+
+// inMemory is the loss that follows when people take the finalizer off the
+// operator's key, and the process that has it in memory does not write it back.
+var inMemory = []Allowance{{
+	Reason: v1alpha1.ReasonAlreadyBootstrapped,
+	Why:    "somebody has taken the finalizer off the Secret with the operator's key, so that the key was in the memory of one process only",
+	At: []inject.Fault{
+		{Label: "K8S apply Secret platform/terdut-operator-credentials #1", Mode: inject.CrashBefore},
+		{Label: "K8S apply Secret platform/terdut-operator-credentials #1", Mode: inject.Overlap},
+	},
+}}
 
 // dead is a key, in base64, that opens nothing.
 const dead = "MDAwMDAwMDAwMDAwMDAwMDAwMDAwMDAwMDAwMDAwMDAwMDAwMDAwMDAwMDAwMDAwMDAwMDAwMDAwMDAwMDAwMA=="

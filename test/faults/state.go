@@ -257,7 +257,8 @@ func leaves(out []string, path string, value any) []string {
 // learnt tells what the operator knows only if an answer arrived, and can do
 // without: the ID of a key, which a rotation looks up where it is missing, and
 // whether the server takes keys that a caller chooses, which shows at the next
-// key.
+// key; whether a policy was there before, where the one that it has set itself
+// was not recorded any more.
 func learnt(path, name string) bool {
-	return name == v1alpha1.AnnotationKeyID || name == "state" && strings.Contains(path, " status capabilities[0]")
+	return name == v1alpha1.AnnotationKeyID || name == "adopted" && strings.Contains(path, "TerdutEscalationRule") || name == "state" && strings.Contains(path, " status capabilities[0]")
 }
