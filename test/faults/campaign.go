@@ -63,7 +63,7 @@ func (s Scenario) refer() (*reference, Verdict, error) {
 	}
 	ref := &reference{
 		state: r.state(), foreign: r.strays(),
-		effects: r.Injector.Effects(), changes: r.Injector.Changes(), reads: r.Injector.Reads(),
+		effects: r.Injector.Effects(), refused: r.Injector.Refused(), changes: r.Injector.Changes(), reads: r.Injector.Reads(),
 	}
 	ref.created, ref.deleted, _ = r.watch.told()
 	if !s.Orphans {

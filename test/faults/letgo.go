@@ -98,7 +98,7 @@ func (h *history) succeeded(o *unstructured.Unstructured) bool {
 			continue
 		}
 		otherID, _, _ := unstructured.NestedInt64(other.Object, "status", "remote", "id")
-		if _, found := h.run.recorded(other); found && otherID == id && h.serverOf(other) == h.serverOf(o) {
+		if _, found := h.run.recorded(other); found && otherID == id && sameServer(other, o) {
 			return true
 		}
 		otherTeam, _, _ := unstructured.NestedString(other.Object, "spec", "teamRef", "name")
@@ -107,6 +107,17 @@ func (h *history) succeeded(o *unstructured.Unstructured) bool {
 		}
 	}
 	return false
+}
+
+// sameServer tells whether two objects have recorded the same TerdutServer.
+func sameServer(a, b *unstructured.Unstructured) bool {
+	for _, field := range []string{"serverNamespace", "serverName"} {
+		of, _, _ := unstructured.NestedString(a.Object, "status", "remote", field)
+		if other, _, _ := unstructured.NestedString(b.Object, "status", "remote", field); of != other {
+			return false
+		}
+	}
+	return true
 }
 
 // deserted: a server goes after the teams that it has.

@@ -24,6 +24,10 @@ type Reference struct{ *reference }
 // Effects are the labels of its effects, in order.
 func (r Reference) Effects() []string { return r.effects }
 
+// Refused are the labels of those effects that were refused by whom they were
+// meant for, in order.
+func (r Reference) Refused() []string { return r.refused }
+
 // Refer plays a scenario undisturbed, and judges what that comes to.
 func (s Scenario) Refer() (Reference, Verdict, error) {
 	ref, v, err := s.refer()

@@ -38,7 +38,7 @@ type Verdict struct {
 type reference struct {
 	state            []string
 	created, deleted map[string]int
-	effects          []string
+	effects, refused []string
 	changes, reads   []inject.Point
 	foreign          []string
 }

@@ -61,6 +61,7 @@ type Injector struct {
 	// effects, changes and reads are what was there, in order.
 	effects        []string
 	changes, reads []Point
+	refused        []string
 	held           []late
 	turns          *turns
 }
@@ -145,6 +146,21 @@ func (j *Injector) Changed(what string, modes ...Mode) (Mode, bool) {
 	return fault.Mode, true
 }
 
+// note notes an effect that was refused.
+func (j *Injector) note(label string) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.refused = append(j.refused, label)
+}
+
+// Refused are the labels of those effects that were refused by whom they were
+// meant for, such as a write from a cache that was behind, in order.
+func (j *Injector) Refused() []string {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return slices.Clone(j.refused)
+}
+
 // Held tells whether something is late and was not carried out yet.
 func (j *Injector) Held() bool { return len(j.held) > 0 }
 
@@ -161,10 +177,12 @@ func (j *Injector) Deliver() bool {
 // request is one effect: do carries it out; again does the same, later; answer
 // makes the error of a status.
 type request struct {
-	what   string
-	do     func() error
-	again  func()
-	answer func(Mode) error
+	what string
+	do   func() error
+	// refused tells whether the answer was a refusal; nil where do says so.
+	refused func() bool
+	again   func()
+	answer  func(Mode) error
 }
 
 // effect carries out one effect, or lets it end badly. What is cancelled is not
@@ -184,6 +202,9 @@ func (j *Injector) effect(ctx context.Context, fence *Fence, r request) error {
 	j.mu.Unlock()
 	if fault == nil {
 		err := r.do()
+		if label != "" && (err != nil || r.refused != nil && r.refused()) {
+			j.note(label)
+		}
 		j.retried(r.what)
 		return err
 	}

@@ -73,7 +73,8 @@ func (j *Injector) send(fence *Fence, what string, req *http.Request, next http.
 			answer, err = next.RoundTrip(with(req.Context(), req, body))
 			return err
 		},
-		again: func() { discard(next.RoundTrip(with(context.WithoutCancel(req.Context()), req, body))) },
+		refused: func() bool { return answer.StatusCode >= http.StatusBadRequest },
+		again:   func() { discard(next.RoundTrip(with(context.WithoutCancel(req.Context()), req, body))) },
 		answer: func(m Mode) (err error) {
 			answer, err = refused(m)
 			return err
