@@ -191,7 +191,7 @@ func (r *Reconciler) mint(ctx context.Context, server *v1alpha1.TerdutServer, ap
 func (r *Reconciler) draft(server *v1alpha1.TerdutServer, to holder, before *credential) credential {
 	draft := credential{
 		key: r.chooseKey(server), userID: to.id, account: to.account, source: sourceMinted, origin: before.origin, issued: r.Now().Truncate(time.Second),
-		name: accountName(server) + ":" + randomHex(4),
+		name: accountName(server) + ":" + connect.RandomHex(4),
 	}
 	if to.account && to.id == 0 {
 		draft.name = "" // the server names the first key of an account

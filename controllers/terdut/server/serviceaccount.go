@@ -2,8 +2,6 @@ package server
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"slices"
@@ -15,9 +13,6 @@ import (
 	"git.ryuvia.com/niklas/terdut-operator/controllers/terdut/connect"
 	"git.ryuvia.com/niklas/terdut-operator/terdutapi"
 )
-
-// keySize is the size of a key that we choose, in bytes.
-const keySize = 32
 
 // holder is who a key belongs to: a user, or a service account of ours. Its id
 // is 0 when it is an account that does not exist yet.
@@ -36,21 +31,13 @@ func accountName(server *v1alpha1.TerdutServer) string {
 	return fmt.Sprintf("%s:%s/%s:%s", operatorUser, server.Namespace, server.Name, uid[:min(8, len(uid))])
 }
 
-// randomHex is so many random bytes as text.
-func randomHex(size int) string {
-	b := make([]byte, size)
-	// crypto/rand never fails: it ends the program where there is no randomness.
-	_, _ = rand.Read(b)
-	return hex.EncodeToString(b)
-}
-
 // chooseKey is a key of our choice, or empty where the server is known not to
 // take one.
 func (r *Reconciler) chooseKey(server *v1alpha1.TerdutServer) string {
 	if r.capability(server, v1alpha1.CapabilityChosenKeys) == v1alpha1.CapabilityAbsent {
 		return ""
 	}
-	return randomHex(keySize)
+	return connect.ChooseKey()
 }
 
 // learnChosen notes whether the server took the key that was chosen.
