@@ -8,10 +8,10 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -33,6 +33,10 @@ type reference struct {
 	takeAway func(ctx context.Context, w *world) error
 	// arrive makes the end of the reference.
 	arrive func(ctx context.Context, w *world) error
+	// leave takes the end away again, which then is the reason lost; nil where
+	// what refers to it keeps it from going.
+	leave func(ctx context.Context, w *world) error
+	lost  string
 }
 
 func (r reference) title() string { return fmt.Sprintf("%s %s to %s", r.kind, r.path, r.missing) }
@@ -53,9 +57,10 @@ func inAnother(name string) func(context.Context, *world) error {
 	}
 }
 
-func secretOf(path, base, name, reason string) reference {
+func secretOf(path, base, name, reason, lost string) reference {
 	return reference{
 		kind: "TerdutServer", base: base, path: path, missing: name, reason: reason, arrive: brought(name), elsewhere: inAnother(name),
+		leave: func(ctx context.Context, w *world) error { return w.withdraw(ctx, name) }, lost: lost,
 	}
 }
 
@@ -68,19 +73,20 @@ func teamOf(kind string) reference {
 			return w.create(ctx, "TerdutTeam", w.platform, fields{"serverRef": fields{"name": "absent"}, "displayName": "Elsewhere"})
 		},
 		takeAway: func(ctx context.Context, w *world) error { return w.takeAway(ctx, "TerdutTeam", w.platform) },
+		leave:    func(ctx context.Context, w *world) error { return w.takeAway(ctx, "TerdutTeam", w.tenant) }, lost: v1alpha1.ReasonWaitingForTeam,
 	}
 }
 
 var references = []reference{
-	secretOf("database.passwordSecretRef", "main", "db", v1alpha1.ReasonSecretNotFound),
-	secretOf("database.caSecretRef", "main", "ca", v1alpha1.ReasonSecretNotFound),
-	secretOf("notify.tokenSecretRef", "main", "ntfy", v1alpha1.ReasonSecretNotFound),
-	secretOf("oidc.clientSecretRef", "main", "sso", v1alpha1.ReasonSecretNotFound),
-	secretOf("database.postgresClusterRef", "zalando", "zalando", v1alpha1.ReasonClusterNotFound),
-	secretOf("database.cnpgClusterRef", "cnpg", "cnpg", v1alpha1.ReasonClusterNotFound),
-	secretOf("external.caSecretRef", "external", "ca", ""),
-	secretOf("external.adminKeySecretRef", "external", "admin", ""),
-	secretOf("bootstrap.adminKeySecretRef", "claimed", "admin", ""),
+	secretOf("database.passwordSecretRef", "main", "db", v1alpha1.ReasonSecretNotFound, v1alpha1.ReasonSecretNotFound),
+	secretOf("database.caSecretRef", "main", "ca", v1alpha1.ReasonSecretNotFound, v1alpha1.ReasonSecretNotFound),
+	secretOf("notify.tokenSecretRef", "main", "ntfy", v1alpha1.ReasonSecretNotFound, v1alpha1.ReasonSecretNotFound),
+	secretOf("oidc.clientSecretRef", "main", "sso", v1alpha1.ReasonSecretNotFound, v1alpha1.ReasonSecretNotFound),
+	secretOf("database.postgresClusterRef", "zalando", "zalando", v1alpha1.ReasonClusterNotFound, v1alpha1.ReasonClusterNotFound),
+	secretOf("database.cnpgClusterRef", "cnpg", "cnpg", v1alpha1.ReasonClusterNotFound, v1alpha1.ReasonClusterNotFound),
+	secretOf("external.caSecretRef", "external", "ca", "", v1alpha1.ReasonSecretNotFound),
+	secretOf("external.adminKeySecretRef", "external", "admin", "", v1alpha1.ReasonReady),
+	secretOf("bootstrap.adminKeySecretRef", "claimed", "admin", "", v1alpha1.ReasonReady),
 	{
 		// Another namespace does not tell what it lacks.
 		kind: "TerdutTeam", base: "main", path: "serverRef", missing: "terdut", reason: v1alpha1.ReasonRefNotPermitted,
@@ -95,7 +101,9 @@ var references = []reference{
 	},
 	{
 		kind: "TerdutTeam", base: "main", path: "serverRef", missing: "consent", reason: v1alpha1.ReasonRefNotPermitted,
-		arrive: func(ctx context.Context, w *world) error { return w.consent(ctx) },
+		arrive: func(ctx context.Context, w *world) error { return w.consent(ctx, plain) },
+		leave:  func(ctx context.Context, w *world) error { return w.consent(ctx, with(plain, "allowedTeams", gone{})) },
+		lost:   v1alpha1.ReasonRefNotPermitted,
 	},
 	{
 		kind: "TerdutEscalationRule", base: "main", path: "levels[].targets[].username", missing: "alice", reason: v1alpha1.ReasonUserNotFound,
@@ -105,6 +113,17 @@ var references = []reference{
 			}
 			return w.lookAgain(ctx)
 		},
+		leave: func(ctx context.Context, w *world) error {
+			for _, u := range w.peer.Users() {
+				if u.Username == "alice" {
+					if err := w.peer.Model().DeleteUser(u.ID); err != nil {
+						return err
+					}
+				}
+			}
+			return w.lookAgain(ctx)
+		},
+		lost: v1alpha1.ReasonUserNotFound,
 	},
 	teamOf("TerdutEscalationRule"), teamOf("TerdutDeadmanSwitch"), teamOf("TerdutAlertSource"),
 }
@@ -139,7 +158,7 @@ func (w *world) reasons(ctx context.Context) ([]string, error) {
 
 // lookAgain asks for a pass: no watch tells what has changed on a server.
 func (w *world) lookAgain(ctx context.Context) error {
-	patch := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"annotations":{"`+v1alpha1.AnnotationReconcile+`":"now"}}}`))
+	patch := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"annotations":{"`+v1alpha1.AnnotationReconcile+`":"`+time.Now().String()+`"}}}`))
 	return env.Admin.Patch(ctx, w.object(fields{}), patch)
 }
 
@@ -162,26 +181,41 @@ func (r reference) late(ctx context.Context, f *fresh) error {
 	if err = env.Admin.Create(ctx, w.object(spec)); err != nil {
 		return err
 	}
-	if err = r.waits(ctx, w); err != nil {
-		return fmt.Errorf("without it: %w", err)
+	if err = r.until(ctx, w); err != nil {
+		return err
 	}
-	if r.elsewhere != nil {
-		if err = r.elsewhere(ctx, w); err != nil {
+	if err = same(ctx, w, want); err != nil || r.leave == nil {
+		return err
+	}
+	return r.later(ctx, w, want)
+}
+
+// until waits without the end of the reference, with what only looks like it, and
+// brings it at last.
+func (r reference) until(ctx context.Context, w *world) error {
+	none := func(context.Context, *world) error { return nil }
+	for _, meanwhile := range []struct {
+		what string
+		make func(context.Context, *world) error
+	}{
+		{"without it", none}, {"with one of another kind", r.namesake}, {"with one elsewhere", r.elsewhere},
+	} {
+		if meanwhile.make == nil {
+			continue
+		}
+		if err := meanwhile.make(ctx, w); err != nil {
 			return err
 		}
-		if err = r.waits(ctx, w); err != nil {
-			return fmt.Errorf("with one elsewhere: %w", err)
+		if err := r.waits(ctx, w); err != nil {
+			return fmt.Errorf("%s: %w", meanwhile.what, err)
 		}
 	}
 	if r.takeAway != nil {
-		if err = r.takeAway(ctx, w); err != nil {
+		if err := r.takeAway(ctx, w); err != nil {
 			return err
 		}
 	}
-	if err = r.arrive(ctx, w); err != nil {
-		return err
-	}
-	return same(ctx, w, want)
+	return r.arrive(ctx, w)
 }
 
 // waits waits for the reason that says what is missing.
@@ -203,21 +237,6 @@ func (w *world) says(ctx context.Context, reason string) error {
 		}
 		return ""
 	}, w)
-}
-
-// takeAway deletes what looked like the end of the reference, and waits until it
-// is gone: it would show.
-func (w *world) takeAway(ctx context.Context, kind, namespace string) error {
-	object := w.shaped(kind, namespace, fields{})
-	if err := env.Admin.Delete(ctx, object); err != nil {
-		return fmt.Errorf("delete %s elsewhere: %w", kind, err)
-	}
-	return until(ctx, func() string {
-		if err := seen.Get(ctx, client.ObjectKeyFromObject(object), object); !apierrors.IsNotFound(err) {
-			return "it is still there"
-		}
-		return ""
-	})
 }
 
 var _ = Describe("every reference", func() {

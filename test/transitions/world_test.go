@@ -159,11 +159,11 @@ func (w *world) team(ctx context.Context) error {
 	})
 }
 
-// consent gives the server the spec that admits the tenant.
-func (w *world) consent(ctx context.Context) error {
+// consent gives the server a spec that admits the tenant, or does not.
+func (w *world) consent(ctx context.Context, spec fields) error {
 	server := *w
 	server.kind = "TerdutServer"
-	return server.change(ctx, plain)
+	return server.change(ctx, spec)
 }
 
 // people waits for the bootstrap and adds those that a policy names. Before it,

@@ -20,9 +20,9 @@ import (
 	v1alpha1 "git.ryuvia.com/niklas/terdut-operator/api/terdut/v1alpha1"
 )
 
-// few is how many writes, to the API server and to the server, a spec may cost
-// that cannot be carried out.
-const few = 25
+// dear is how many writes, to the API server and to the server, a spec that cannot
+// be carried out may cost at most.
+const dear = 25
 
 // trial is an object that is led astray and back, again and again, and an equal
 // one that is left alone.
@@ -53,22 +53,31 @@ func (t *trial) astray(ctx context.Context, c wrong, want string, give func(cont
 		return err
 	}
 	cost := w.writes() - writes
-	if t.most = max(t.most, cost); cost > few {
-		return fmt.Errorf("it costs %d writes, more than %d", cost, few)
+	if t.most = max(t.most, cost); cost > dear {
+		return fmt.Errorf("it costs %d writes, more than %d", cost, dear)
 	}
-	object := w.object(fields{})
-	if err = seen.Get(ctx, client.ObjectKeyFromObject(object), object); err != nil {
+	if err = w.readyFor(ctx, c, want); err != nil {
 		return err
-	}
-	status, reason, message := readiness(object)
-	if fit := want == v1alpha1.ReasonReady || c.beside; fit != (status == "True") || !fit && message == "" {
-		return fmt.Errorf("it is ready %s for %s: %s", status, reason, message)
 	}
 	after, err := w.beside(ctx)
 	if err == nil && after != before {
 		err = fmt.Errorf("its neighbours were\n    %s\n    and are\n    %s", before, after)
 	}
 	return err
+}
+
+// readyFor tells whether the object is ready exactly where it should be, and says
+// why not in words where it is not.
+func (w *world) readyFor(ctx context.Context, c wrong, want string) error {
+	object := w.object(fields{})
+	if err := seen.Get(ctx, client.ObjectKeyFromObject(object), object); err != nil {
+		return err
+	}
+	status, reason, message := readiness(object)
+	if fit := want == v1alpha1.ReasonReady || c.beside; fit != (status == "True") || !fit && message == "" {
+		return fmt.Errorf("it is ready %s for %s: %s", status, reason, message)
+	}
+	return nil
 }
 
 // alike waits until two worlds show the same, but for what a server tells of its
