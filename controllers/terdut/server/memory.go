@@ -1,7 +1,6 @@
 package server
 
 import (
-	"sync"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -12,14 +11,12 @@ import (
 // memory is what the process knows of servers and no object holds. It is safe
 // for concurrent use.
 type memory struct {
-	mu      sync.Mutex
-	servers map[types.UID]*remembered
+	perServer[remembered]
 	// asking counts the bootstrap calls that are under way.
 	asking int
 }
 
 type remembered struct {
-	name types.NamespacedName
 	// accepted is the last key that the server accepted.
 	accepted accepted
 	// held is a key that was handed out and is not in its Secret yet.
@@ -63,21 +60,6 @@ type answer struct {
 	credential
 }
 
-// of calls f with what is remembered of a server. f must not call memory.
-func (m *memory) of(server *v1alpha1.TerdutServer, f func(*remembered)) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.servers == nil {
-		m.servers = map[types.UID]*remembered{}
-	}
-	entry, found := m.servers[server.UID]
-	if !found {
-		entry = &remembered{name: types.NamespacedName{Namespace: server.Namespace, Name: server.Name}}
-		m.servers[server.UID] = entry
-	}
-	f(entry)
-}
-
 // held is the key that waits to be written for a server, or nil.
 func (m *memory) held(server *v1alpha1.TerdutServer) (held *answer) {
 	m.of(server, func(e *remembered) { held = e.held })
@@ -88,20 +70,6 @@ func (m *memory) held(server *v1alpha1.TerdutServer) (held *answer) {
 func (m *memory) accepted(server *v1alpha1.TerdutServer) (last accepted) {
 	m.of(server, func(e *remembered) { last = e.accepted })
 	return last
-}
-
-// forget drops all servers of that name, since there is none any more, and
-// returns their UIDs.
-func (m *memory) forget(name types.NamespacedName) (gone []types.UID) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	for uid, entry := range m.servers {
-		if entry.name == name {
-			delete(m.servers, uid)
-			gone = append(gone, uid)
-		}
-	}
-	return gone
 }
 
 // begin notes that a bootstrap call is about to be made. The function that it
@@ -126,8 +94,8 @@ func (m *memory) outstanding() (held []*answer, asking bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, entry := range m.servers {
-		if entry.held != nil {
-			held = append(held, entry.held)
+		if entry.is.held != nil {
+			held = append(held, entry.is.held)
 		}
 	}
 	return held, m.asking > 0
