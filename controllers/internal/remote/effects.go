@@ -18,17 +18,15 @@ func (p *pass[T, A, D]) do(ctx context.Context, s step) error {
 	case intend:
 		return p.intend(ctx, s)
 	case create:
-		if !p.intended {
-			if err := p.proveLatest(ctx); err != nil {
-				return err
-			}
-		}
 		return p.create(ctx, s)
 	case identify:
 		return p.identify(ctx, s.id)
 	case publish:
 		return p.publish(ctx, s.id)
 	case update:
+		if err := p.proveLatest(ctx); err != nil {
+			return err
+		}
 		return p.update(ctx, s)
 	case settle:
 		return p.settle(ctx, s)
@@ -63,6 +61,11 @@ func (p *pass[T, A, D]) intend(ctx context.Context, s step) error {
 }
 
 func (p *pass[T, A, D]) create(ctx context.Context, s step) error {
+	if !p.intended {
+		if err := p.proveLatest(ctx); err != nil {
+			return err
+		}
+	}
 	made, err := p.Kind.Create(ctx, p.api, p.obj, Want[D]{Name: s.name, Body: p.want.Body})
 	if err != nil {
 		return err

@@ -12,8 +12,8 @@ import (
 // proveLatest makes sure that the resource is not from before it remembered
 // something, as a cache that lags shows it. What nothing remembers is deleted,
 // what was begun and is not there is made again, and no write of ours, which a
-// stale version would be refused, comes before that. It lists because the operator has no other right to read past the cache
-// here; it is rare.
+// stale version would be refused, comes before that. It lists because the
+// operator has no other right to read past the cache here; it is rare.
 func (p *pass[T, A, D]) proveLatest(ctx context.Context) error {
 	list, latest := p.NewList(), false
 	if err := p.Live.List(ctx, list, client.InNamespace(p.obj.GetNamespace())); err != nil {
