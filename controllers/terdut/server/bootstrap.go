@@ -135,20 +135,13 @@ func unanswered(server *v1alpha1.TerdutServer, err error) (*Identity, error) {
 }
 
 // accepts asks the server whether it accepts a key: it answers 200 with JSON.
-// It returns whose key it is, or nil where the server cannot tell. A JSON 401 is
-// errNotAccepted; everything else is an ending that waits.
+// It returns whose key it is, or nil where the server cannot tell. A JSON 401 to
+// two questions is errNotAccepted: what is not accepted is given up, and one
+// answer may come from something else. Everything else is an ending that waits.
 func (r *Reconciler) accepts(ctx context.Context, server *v1alpha1.TerdutServer, key string) (*terdutapi.User, error) {
-	var user *terdutapi.User
-	api, err := r.Clients.Client(ctx, server, key)
-	if err == nil {
-		var me *terdutapi.Me
-		me, err = api.Me(ctx)
-		if err == nil {
-			user = &me.User
-		}
-		if errors.Is(err, terdutapi.ErrRouteMissing) {
-			_, err = api.ListUsers(ctx)
-		}
+	user, err := r.ownerOf(ctx, server, key)
+	if errors.Is(err, terdutapi.ErrUnauthorized) {
+		user, err = r.ownerOf(ctx, server, key)
 	}
 	switch {
 	case err == nil:
@@ -159,6 +152,22 @@ func (r *Reconciler) accepts(ctx context.Context, server *v1alpha1.TerdutServer,
 		return nil, fmt.Errorf("%w: %w", errNotAccepted, terdutapi.ErrUnusableKey)
 	}
 	return nil, connect.Explain(err, v1alpha1.ConditionBootstrapped, "check the operator's key")
+}
+
+// ownerOf asks the server once whose key it is.
+func (r *Reconciler) ownerOf(ctx context.Context, server *v1alpha1.TerdutServer, key string) (*terdutapi.User, error) {
+	api, err := r.Clients.Client(ctx, server, key)
+	if err != nil {
+		return nil, err
+	}
+	me, err := api.Me(ctx)
+	if err == nil {
+		return &me.User, nil
+	}
+	if errors.Is(err, terdutapi.ErrRouteMissing) {
+		_, err = api.ListUsers(ctx)
+	}
+	return nil, err
 }
 
 // bootstrap claims a server that nobody has claimed. It returns nil when

@@ -45,8 +45,10 @@ type probe struct {
 	// then: an upgrade is a new one.
 	at         time.Time
 	generation int64
-	// tried is when a probe was begun, complete or not.
+	// tried is when a probe was begun, complete or not, and vague whether it has
+	// left open what decides whose the operator's next key is.
 	tried time.Time
+	vague bool
 }
 
 // capability is what is known of one part of a server.
@@ -67,6 +69,14 @@ func (p *probe) recall(server *v1alpha1.TerdutServer) map[string]v1alpha1.Server
 		}
 	}
 	return p.found
+}
+
+// undecided tells whether it is open whose a new key is to be, because the server
+// did not answer when it was asked what it offers: one that has service accounts
+// would get a key of a user, and another one soon after.
+func (r *Reconciler) undecided(server *v1alpha1.TerdutServer) (vague bool) {
+	r.memory.of(server, func(e *remembered) { vague = e.probe.vague })
+	return vague && r.capability(server, v1alpha1.CapabilityServiceAccounts) == v1alpha1.CapabilityUnknown
 }
 
 // learn notes what an answer has proved about one part.
@@ -104,7 +114,7 @@ func (p *probe) miss(server *v1alpha1.TerdutServer, name string, now time.Time) 
 func (p *probe) due(server *v1alpha1.TerdutServer, resync time.Duration) time.Time {
 	p.recall(server)
 	switch {
-	case p.tried.After(p.at):
+	case p.tried.After(p.at), p.vague:
 		return p.tried.Add(retryPause)
 	case p.at.IsZero() || p.generation != server.Generation:
 		return time.Time{}
@@ -139,7 +149,7 @@ func (r *Reconciler) discover(ctx context.Context, server *v1alpha1.TerdutServer
 	if due.After(now) {
 		return r.writeCapabilities(ctx, server)
 	}
-	r.memory.of(server, func(e *remembered) { e.probe.tried = now })
+	r.memory.of(server, func(e *remembered) { e.probe.tried, e.probe.vague = now, true })
 	if api.Health(ctx) != nil {
 		return r.writeCapabilities(ctx, server)
 	}
@@ -156,6 +166,7 @@ func (r *Reconciler) discover(ctx context.Context, server *v1alpha1.TerdutServer
 	r.memory.of(server, func(e *remembered) {
 		p := &e.probe
 		p.at, p.generation = now, server.Generation
+		p.vague = version == nil && accounts != nil && !errors.Is(accounts, terdutapi.ErrRouteMissing)
 		if version != nil {
 			p.told(server, version)
 			return

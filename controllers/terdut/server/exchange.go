@@ -39,6 +39,9 @@ func (r *Reconciler) advance(ctx context.Context, server *v1alpha1.TerdutServer,
 	if r.wantedAt(server, c).After(r.Now()) {
 		return r.dropUnwanted(ctx, server, api, p, c)
 	}
+	if r.undecided(server) {
+		return nil // the next probe is soon
+	}
 	return r.exchange(ctx, server, api, p, c)
 }
 

@@ -90,6 +90,7 @@ func (r *Reconciler) agenda(server *v1alpha1.TerdutServer, c credential, next *c
 		if next != nil && keyOf(next) != c.key {
 			at(now)
 		}
+	case r.undecided(server): // it is the probe that is due
 	case next != nil:
 		at(now)
 	default:
