@@ -65,7 +65,7 @@ func (s Scenario) refer() (*reference, Verdict, error) {
 		state: r.state(), foreign: r.strays(),
 		effects: r.Injector.Effects(), refused: r.Injector.Refused(), changes: r.Injector.Changes(), reads: r.Injector.Reads(),
 	}
-	ref.created, ref.deleted, _ = r.watch.told()
+	ref.written, _ = r.watch.told()
 	if !s.Orphans {
 		ref.foreign = nil
 	}

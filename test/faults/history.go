@@ -31,8 +31,9 @@ type history struct {
 	mu sync.Mutex
 	// writes counts the changes on both planes.
 	writes int64
-	// created and deleted count, by object and by route.
-	created, deleted map[string]int
+	// created and deleted count, by object and by route, and changed what became
+	// another one on a server, by route.
+	created, deleted, changed map[string]int
 	// secrets are all values that ever stood in a Secret, and where.
 	secrets map[string]string
 	// replaced are keys that stood in a Secret, by their value.
@@ -46,7 +47,7 @@ type history struct {
 }
 
 func newHistory(r *Run) *history {
-	return &history{run: r, created: map[string]int{}, deleted: map[string]int{}, secrets: map[string]string{}, replaced: map[string]replaced{}, pardoned: map[types.UID]bool{}}
+	return &history{run: r, created: map[string]int{}, deleted: map[string]int{}, changed: map[string]int{}, secrets: map[string]string{}, replaced: map[string]replaced{}, pardoned: map[types.UID]bool{}}
 }
 
 // count is how many changes there were on both planes.
@@ -56,11 +57,14 @@ func (h *history) count() int64 {
 	return h.writes
 }
 
-// told is what was created and deleted, and what must never happen and did.
-func (h *history) told() (created, deleted map[string]int, broken []string) {
+// tally is what was written how often.
+type tally struct{ created, deleted, changed map[string]int }
+
+// told is what was written, and what must never happen and did.
+func (h *history) told() (tally, []string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return maps.Clone(h.created), maps.Clone(h.deleted), slices.Clone(h.broken)
+	return tally{maps.Clone(h.created), maps.Clone(h.deleted), maps.Clone(h.changed)}, slices.Clone(h.broken)
 }
 
 // values are all values that ever stood in a Secret, and where.
@@ -74,7 +78,7 @@ func (h *history) values() map[string]string {
 func (h *history) forget() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.created, h.deleted = map[string]int{}, map[string]int{}
+	h.created, h.deleted, h.changed = map[string]int{}, map[string]int{}, map[string]int{}
 }
 
 // change is told of every change on the API server.
@@ -109,6 +113,10 @@ func (h *history) call(req *http.Request, server *refserver.Server) (*http.Respo
 	if req.Method == http.MethodDelete {
 		before = h.liveKeys()
 	}
+	var was []string
+	if req.Method == http.MethodPatch || req.Method == http.MethodPut {
+		was = contents(types.NamespacedName{}, server)
+	}
 	answer, err := server.Transport().RoundTrip(req)
 	// What the server refuses changes nothing, such as the bootstrap that is asked
 	// for once per resync while its key is lost.
@@ -118,6 +126,10 @@ func (h *history) call(req *http.Request, server *refserver.Server) (*http.Respo
 		case http.MethodPost:
 			h.created["POST "+route]++
 			h.made(route)
+		case http.MethodPatch, http.MethodPut:
+			if !slices.Equal(was, contents(types.NamespacedName{}, server)) {
+				h.changed[req.Method+" "+route]++
+			}
 		case http.MethodDelete:
 			h.deleted["DELETE "+route]++
 			h.destroyed(route, before)

@@ -37,7 +37,7 @@ type Verdict struct {
 // reference is what an undisturbed run has shown.
 type reference struct {
 	state            []string
-	created, deleted map[string]int
+	written          tally
 	effects, refused []string
 	changes, reads   []inject.Point
 	foreign          []string
@@ -48,8 +48,9 @@ type reference struct {
 //  1. The final state is that of the reference, on both planes.
 //  2. Nothing is there twice, nothing is left over: each object on the server is
 //     recorded by exactly one object here, each live key is in a Secret.
-//  3. No object was created or deleted more often than in the reference, but
-//     once for each fault, and not at all more often for a view that is wrong.
+//  3. No object was created or deleted, and none on the server changed, more
+//     often than in the reference, but once for each fault, and not at all more
+//     often for a view that is wrong.
 //  4. At no moment was there a Ready that was a lie, a Secret half written, a
 //     published key destroyed, a finalizer gone too early.
 //  5. Ten resyncs later nothing was written on either plane.
@@ -64,12 +65,15 @@ func (r *Run) oracles(ref *reference, faults int) (v Verdict) {
 			add("2 strays: %s", line)
 		}
 	}
-	created, deleted, broken := r.watch.told()
+	written, broken := r.watch.told()
 	r.mu.Lock()
 	left, declared := r.watch.leftPolicies(r.log.String())
 	r.mu.Unlock()
 	broken, v.Allowed = append(broken, left...), declared
-	for _, line := range slices.Concat(surplus("created", ref.created, created, faults), surplus("deleted", ref.deleted, deleted, faults)) {
+	for _, line := range slices.Concat(
+		surplus("created", ref.written.created, written.created, faults), surplus("deleted", ref.written.deleted, written.deleted, faults),
+		surplus("changed", ref.written.changed, written.changed, faults),
+	) {
 		add("3 writes: %s", line)
 	}
 	for _, line := range broken {

@@ -39,6 +39,22 @@ func TestRegressions(t *testing.T) {
 			"a cache that was old had the operator's key copied to a namespace whose only team was being deleted",
 			"mode-and-team-go", "old-cache @ K8S apply TerdutServer/status platform/terdut #1",
 		},
+		{
+			"a cache that showed a server as it was before its upgrade, and its Deployment as it is, had the upgrade taken back for a while",
+			"upgrade", "spread-back @ K8S apply Deployment platform/terdut #1",
+		},
+		{
+			"a cache that lagged showed a team as it was before its name was changed, and the old name was given back to it for a while",
+			"rename", "lagging-view @ REST PUT /api/teams/{id} #1",
+		},
+		{
+			"a server that did not answer what it offers got a key of a user, and one of a service account soon after",
+			"bootstrap-race", "read-500 @ REST GET /healthz #1",
+		},
+		{
+			"a single 401, from whatever gave it, had the operator's key given up and another one made",
+			"bootstrapped-before", "read-401 @ REST GET /api/me #3",
+		},
 	} {
 		for _, s := range Scenarios() {
 			if s.Name != c.scenario {
