@@ -20,9 +20,7 @@ func (h *history) always(c world.Change) {
 	switch {
 	case c.Kind == "Secret" && c.After != nil:
 		h.wholeSecret(c.After)
-		if c.Before != nil {
-			h.replace(c)
-		}
+		h.replace(c)
 	case slices.Contains(kinds, c.Kind):
 		if c.After != nil && isReady(c.After) && (c.Before == nil || !isReady(c.Before)) {
 			h.trueReady(c.After)

@@ -133,6 +133,9 @@ type replaced struct {
 // read them goes on using them, until the grace of the owner is over. Before the
 // owner was Ready for the first time nobody had.
 func (h *history) replace(c world.Change) {
+	if c.Before == nil {
+		return
+	}
 	owners := c.Before.GetOwnerReferences()
 	if len(owners) == 0 {
 		return
