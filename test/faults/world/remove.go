@@ -84,7 +84,7 @@ func (w *World) emptyNamespaces() {
 			for _, object := range w.at(k.gvk.Kind, w.revision) {
 				if k.namespaced && object.GetNamespace() == namespace.GetName() {
 					empty = false
-					_ = w.remove(w.writeTo(k, object), client.DeleteOptions{}) // it is there, and nothing is demanded
+					unrefused(w.remove(w.writeTo(k, object), client.DeleteOptions{})) // it is there, and nothing is demanded
 				}
 			}
 		}
@@ -115,7 +115,7 @@ func (w *World) collect() { //nolint:gocyclo // one sweep: what lives, what bloc
 			}
 		}
 		if len(owners) > 0 && !keeps && object.GetDeletionTimestamp() == nil {
-			_ = w.remove(w.writeTo(w.byKind[object.GroupVersionKind().GroupKind()], object), client.DeleteOptions{})
+			unrefused(w.remove(w.writeTo(w.byKind[object.GroupVersionKind().GroupKind()], object), client.DeleteOptions{}))
 		}
 	}
 	for _, object := range all {
@@ -126,7 +126,15 @@ func (w *World) collect() { //nolint:gocyclo // one sweep: what lives, what bloc
 		live := w.now(r.id)
 		next := live.DeepCopy()
 		next.SetFinalizers(slices.DeleteFunc(next.GetFinalizers(), func(f string) bool { return f == metav1.FinalizerDeleteDependents }))
-		_, _ = w.store(r, live, next) // taking a finalizer off is never refused
+		_, err := w.store(r, live, next)
+		unrefused(err) // taking a finalizer off never is
+	}
+}
+
+// unrefused stops a world that refuses what it asks of itself.
+func unrefused(err error) {
+	if err != nil {
+		panic(err)
 	}
 }
 
