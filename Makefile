@@ -82,6 +82,7 @@ test: ## Run the unit tests under the race detector, then the suites on a real A
 .PHONY: campaign
 campaign: ## Change every field of every kind in every way, and interrupt the operator at every write in every way. FULL=1: in every pair.
 	SINGLES=$${SINGLES:-0} ENDS=$${ENDS:-0} VIEWS=$${VIEWS:-0} READS=$${READS:-0} PAIRS=$${PAIRS:-0} go test -count=1 -timeout=3h ./test/faults -run Campaign -v
+	go run ./test/faults/seeds
 	go run ./test/controlplane/cmd/controlplane build
 	go test -count=1 -p=1 -timeout=30m $(CAMPAIGN)
 
