@@ -183,10 +183,17 @@ func (r *Reconciler) sweep(ctx context.Context, server *v1alpha1.TerdutServer, a
 	if !certain {
 		return nil
 	}
-	for _, k := range keys {
-		if slices.Contains(keep, k.id) || !of.account && !strings.HasPrefix(k.name, prefix) {
-			continue
-		}
+	lost := slices.DeleteFunc(keys, func(k listed) bool {
+		return slices.Contains(keep, k.id) || !of.account && !strings.HasPrefix(k.name, prefix)
+	})
+	if len(lost) == 0 {
+		return nil
+	}
+	// A status of before the last exchange does not know which key is in its grace.
+	if err = r.proveLatest(ctx, server); err != nil {
+		return err
+	}
+	for _, k := range lost {
 		if err = revoke(ctx, api, of, k.id); err != nil {
 			return connect.Explain(err, v1alpha1.ConditionBootstrapped, "revoke a key that nothing holds")
 		}
