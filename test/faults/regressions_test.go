@@ -36,6 +36,10 @@ func TestRegressions(t *testing.T) {
 			"server-of-before-scoped", "crash-after @ REST POST /api/service-accounts #1",
 		},
 		{
+			"a status of before the last exchange did not show which key was in its grace, and that was revoked as one that a crash had left behind",
+			"rotate-server-mirrored", "old-cache @ K8S apply Secret payments/terdut.platform-terdut-credentials #1",
+		},
+		{
 			"a cache that was old had the operator's key copied to a namespace whose only team was being deleted",
 			"mode-and-team-go", "old-cache @ K8S apply TerdutServer/status platform/terdut #1",
 		},

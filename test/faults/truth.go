@@ -147,10 +147,14 @@ func (h *history) replace(c world.Change) {
 	now := secretData(c.After)
 	for name, value := range secretData(c.Before) {
 		if now[name] != value && looksLikeKey(value) {
-			h.replaced[value] = replaced{where: idOf(c.Before).String() + " " + name, owner: owner.GetUID(), until: h.run.now().Add(graceOf(owner))}
+			h.replaced[value] = replaced{where: idOf(c.Before).String() + " " + name, owner: owner.GetUID(), until: h.run.now().Add(graceOf(owner) - slack)}
 		}
 	}
 }
+
+// slack is how much earlier a grace may be over: its end is recorded before the
+// Secret is written, and a write that fails is tried again within seconds.
+const slack = time.Minute
 
 // graceOf is how long a key of an object goes on working once it was replaced.
 func graceOf(o *unstructured.Unstructured) time.Duration {
