@@ -84,6 +84,7 @@ campaign: ## Change every field of every kind in every way, and interrupt the op
 	SINGLES=$${SINGLES:-0} ENDS=$${ENDS:-0} VIEWS=$${VIEWS:-0} READS=$${READS:-0} PAIRS=$${PAIRS:-0} go test -count=1 -timeout=3h ./test/faults -run Campaign -v
 	go run ./test/faults/seeds
 	go run ./test/controlplane/cmd/controlplane build
+	SINGLES=$${SINGLES:-0} LONG=$${LONG:-4} go test -count=1 -timeout=3h ./test/envtest/interrupted -run Campaign -v
 	go test -count=1 -p=1 -timeout=30m $(CAMPAIGN)
 
 .PHONY: fuzz
