@@ -1,12 +1,16 @@
 package faults
 
 import (
+	"context"
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
 
 	v1alpha1 "git.ryuvia.com/niklas/terdut-operator/api/terdut/v1alpha1"
+	"git.ryuvia.com/niklas/terdut-operator/terdutapi"
+	"git.ryuvia.com/niklas/terdut-operator/test/faults/inject"
 	"git.ryuvia.com/niklas/terdut-operator/test/figures"
 )
 
@@ -29,6 +33,13 @@ var misdeeds = []struct {
 	{"an object is deleted and made again", "3 ", together(
 		apply(scrap), remove("Secret platform/scrap"), apply(scrap), remove("Secret platform/scrap"),
 	)},
+	{"a team is given another name and its own again", "3 ", func(r *Run) error {
+		team := r.peer("platform", "terdut").Teams()[0]
+		if err := r.rename(team.ID, "Somebody else's"); err != nil {
+			return err
+		}
+		return r.rename(team.ID, team.Name)
+	}},
 	{"a Secret is half written", "4 ", merge("Secret platform/alerts-terdut-webhook", `{"data":{"url":null}}`)},
 	{"a finalizer goes before its object", "4 ", merge("TerdutTeam platform/payments", `{"metadata":{"finalizers":null}}`)},
 	{"a Ready is a lie", "4 ", together(
@@ -63,6 +74,36 @@ apiVersion: v1
 kind: Secret
 metadata: {name: scrap, namespace: platform}`
 )
+
+// rename is what the operator does to give a team a name.
+func (r *Run) rename(team int64, name string) error {
+	secret, err := r.find("Secret platform/terdut-operator-credentials")
+	if err != nil {
+		return err
+	}
+	api, err := terdutapi.New("http://terdut.platform.svc:8080", terdutapi.WithAPIKey(secretData(secret)[v1alpha1.CredentialsKey]),
+		terdutapi.WithHTTPClient(&http.Client{Transport: r.Network()}))
+	if err == nil {
+		_, err = api.RenameTeam(context.Background(), team, name)
+	}
+	return err
+}
+
+// TestViewsMislead: each way in which what the operator sees can be wrong shows
+// it something that is not the present, or the run with it proves nothing.
+func TestViewsMislead(t *testing.T) {
+	all := Scenarios()
+	s := all[slices.IndexFunc(all, func(s Scenario) bool { return s.Name == "rotate-server" })]
+	ref := referenceOf(t, s)
+	family := families()[3]
+	for _, mode := range slices.Concat(inject.Views(), []inject.Mode{inject.HiddenVersion, inject.Namesake}) {
+		plans, _ := family.plans(ref, []inject.Mode{mode})
+		misled := slices.ContainsFunc(plans, func(p plan) bool { return inBubble(t, s, ref, p).Misled })
+		if !misled {
+			t.Errorf("%s: in none of %d runs anything was shown that was not the present", mode, len(plans))
+		}
+	}
+}
 
 // TestEveryOracleBites: an oracle that never complains proves nothing.
 func TestEveryOracleBites(t *testing.T) {

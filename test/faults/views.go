@@ -74,7 +74,7 @@ func (s *sight) twist(m inject.Mode) {
 	case inject.FrozenChildren:
 		s.freeze(now, frozenFor, children)
 	case inject.Leap:
-		s.freeze(max(now-farBehind, 0), 1, all)
+		s.freeze(max(now-farBehind, 0), 2, all) // until everything has been looked at once
 	case inject.Spread, inject.SpreadBack:
 		if m == inject.SpreadBack {
 			slices.Reverse(all)
