@@ -249,7 +249,11 @@ func (r *Reconciler) retire(ctx context.Context, server *v1alpha1.TerdutServer, 
 	if before := retiringKey(server); before != nil && keyID != 0 && before.KeyID != keyID {
 		r.unaccounted(server, before.KeyID, before.UserID)
 	}
-	end := metav1.NewTime(r.Now().Add(grace(server))).Rfc3339Copy()
+	span := grace(server)
+	if span > 0 {
+		span += time.Second - time.Nanosecond // a status keeps whole seconds, and it is not to be cut short
+	}
+	end := metav1.NewTime(r.Now().Add(span)).Rfc3339Copy()
 	return r.record(ctx, server, func(s *v1alpha1.ServerCredentialsStatus) {
 		if token != "" {
 			s.Rotated = token
@@ -266,7 +270,9 @@ func retireAs(s *v1alpha1.ServerCredentialsStatus, old *credential, keyID int64,
 	if old.keyID == 0 {
 		s.Exposed = identified(s.Exposed, keyID)
 	}
-	if s.Retiring == nil || s.Retiring.KeyID != keyID {
+	// The Secret still has the old key. However often its write fails, the grace
+	// begins when it has the new one.
+	if s.Retiring == nil || s.Retiring.KeyID != keyID || s.Retiring.RevokeAfter.Before(&end) {
 		s.Retiring = &v1alpha1.RetiringKey{KeyID: keyID, UserID: old.userID, ServiceAccount: old.account, RevokeAfter: end}
 	}
 }
