@@ -163,6 +163,7 @@ var _ = Describe("every field of the schemas", func() {
 			Expect(figures.Value(suite, "fields-inert", t.inert, "")).To(Succeed())
 			Expect(figures.Value(suite, "transitions-time", int(time.Since(began).Seconds()), "s")).To(Succeed())
 		}
+		Expect(f.restless()).To(BeEmpty())
 		Expect(t.failures).To(BeEmpty(), "\n"+strings.Join(t.failures, "\n"))
 	})
 })

@@ -142,7 +142,10 @@ func (l *lane) step(ctx context.Context, g group, c change) error {
 		l.world = nil
 		return fmt.Errorf("reached by a change and created differ: %w", err)
 	}
-	l.wrote(l.world.writes() - before)
+	writes := l.world.writes() - before
+	if l.wrote(writes); writes > mostWrites {
+		return fmt.Errorf("it took %d writes", writes)
+	}
 	return l.back(ctx, g, start)
 }
 

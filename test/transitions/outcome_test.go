@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -74,6 +75,9 @@ type view struct {
 	mu    sync.Mutex
 	lines []string
 	at    int64
+	// rested is how much was written until the world had first come to rest, and
+	// one; 0 before that.
+	rested atomic.Int64
 }
 
 func (v *view) of(ctx context.Context, w *world) ([]string, error) {

@@ -17,6 +17,14 @@ import (
 // between the first few tries; who is as it should be does not wait for it.
 const still = 30 * time.Second
 
+const (
+	// afterglow is how much may be written to a world after it was first seen at
+	// rest: what the operator gathers for a while, such as the number of teams.
+	afterglow = 4
+	// mostWrites is how much may be written for one change.
+	mostWrites = 30
+)
+
 // news counts, for each namespace, what the watches have shown of it.
 var news sync.Map
 
@@ -95,6 +103,24 @@ func same(ctx context.Context, got, want *world) error {
 			agreed = now
 			return "they agree, and were not at rest yet"
 		}
+		want.view.rested.CompareAndSwap(0, int64(want.writes())+1)
 		return ""
 	}, got, want)
+}
+
+// restless are the worlds in which nothing was changed, and that were written to
+// after they had come to rest.
+func (f *fresh) restless() (all []string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for what, made := range f.known {
+		w, err := made()
+		if err != nil || w.view.rested.Load() == 0 {
+			continue
+		}
+		if more := int64(w.writes()) + 1 - w.view.rested.Load(); more > afterglow {
+			all = append(all, fmt.Sprintf("%d writes to what is at rest: %s", more, what))
+		}
+	}
+	return all
 }
