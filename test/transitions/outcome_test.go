@@ -75,7 +75,7 @@ type view struct {
 	mu    sync.Mutex
 	lines []string
 	at    int64
-	// rested is how much was written until the world had first come to rest, and
+	// rested is how much was written until the world was last seen at rest, and
 	// one; 0 before that.
 	rested atomic.Int64
 }
