@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/resourceversion"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -82,7 +83,11 @@ func (r *Reconciler) soonBesides(seen Seen, next v1alpha1.TerdutServerStatus) ti
 // write applies a whole status if it differs. Afterwards server has it, and
 // its new resourceVersion.
 func (r *Reconciler) write(ctx context.Context, server *v1alpha1.TerdutServer, next v1alpha1.TerdutServerStatus) error {
+	key := apply.Key{Kind: "TerdutServer", Namespace: server.Namespace, Name: server.Name}
 	if equality.Semantic.DeepEqual(server.Status, next) {
+		if r.outdated(server) {
+			return &apply.LookAgain{Key: key, Err: errOutdated}
+		}
 		return nil
 	}
 	content, err := status.Into[terdutac.TerdutServerStatusApplyConfiguration](next)
@@ -96,16 +101,37 @@ func (r *Reconciler) write(ctx context.Context, server *v1alpha1.TerdutServer, n
 	err = status.Apply(ctx, r.Client, apply.FieldManager, config)
 	switch {
 	case apierrors.IsConflict(err), apierrors.IsNotFound(err):
-		key := apply.Key{Kind: "TerdutServer", Namespace: server.Namespace, Name: server.Name}
 		return &apply.LookAgain{Key: key, Err: err}
 	case err != nil:
 		return fmt.Errorf("write status of TerdutServer %s: %w", client.ObjectKeyFromObject(server), err)
 	}
 	if config.ResourceVersion != nil {
 		server.ResourceVersion = *config.ResourceVersion
+		r.memory.of(server, func(e *remembered) { e.written, e.writtenAt = server.ResourceVersion, r.Now() })
 	}
 	server.Status = next
 	return nil
+}
+
+// errOutdated is why a status that looks as it should is not believed.
+var errOutdated = errors.New("the cache does not show yet what was last written")
+
+// cacheLag is how long the cache may take to show a write. Later, versions that
+// are less than the one written are those of a cluster that was restored.
+const cacheLag = time.Minute
+
+// outdated tells whether a server is from before the last write of its status. It
+// may look as it should and be otherwise by now, and no event would tell: that of
+// the write wakes nobody.
+func (r *Reconciler) outdated(server *v1alpha1.TerdutServer) (old bool) {
+	r.memory.of(server, func(e *remembered) {
+		if e.written == "" || r.Now().Sub(e.writtenAt) > cacheLag {
+			return
+		}
+		order, err := resourceversion.CompareResourceVersion(server.ResourceVersion, e.written)
+		old = err == nil && order < 0
+	})
+	return old
 }
 
 // remember records the children in the status before the first of them exists.
