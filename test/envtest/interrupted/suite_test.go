@@ -23,10 +23,13 @@ const sample = 4
 // samples are the scenarios that make test plays.
 var samples = []string{"install", "chain-scoped", "rotate-source", "delete-tenant-namespace"}
 
-// inMemoryOnly are scenarios that need the operator to stand still while people
-// do several things, and why.
+// inMemoryOnly are scenarios that cannot be played beside an operator that works
+// all the time, on a clock that is turned on by the hour, and why.
 var inMemoryOnly = map[string]string{
-	"recreated-at-once": "the team is made again before the operator has seen that it went",
+	"recreated-at-once":    "the team is made again before the operator has seen that it went",
+	"rebuilt-from-git":     "finalizers are taken off and the objects deleted before the operator puts them back",
+	"statuses-lost":        "people and the operator write the same statuses at the same time",
+	"rotate-server-by-age": "each turn of the clock makes the key too old again",
 }
 
 // start starts a plane that ends with the test.

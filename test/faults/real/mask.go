@@ -54,7 +54,8 @@ func (m *mask) RoundTrip(req *http.Request) (*http.Response, error) {
 }
 
 // request is the request with real names. Only what the API server understands
-// has to have them: where an object is, and the name of a Namespace.
+// has to have them: where an object is, and the name of a Namespace. A JSON patch
+// names neither.
 func (m *mask) request(req *http.Request) (*http.Request, error) {
 	out := req.Clone(req.Context())
 	p := parse(req.URL.Path)
@@ -68,12 +69,13 @@ func (m *mask) request(req *http.Request) (*http.Request, error) {
 	if err != nil {
 		return nil, err
 	}
-	var object map[string]any
+	var content any
 	decoder := json.NewDecoder(bytes.NewReader(body))
 	decoder.UseNumber()
-	if err = decoder.Decode(&object); err != nil {
+	if err = decoder.Decode(&content); err != nil {
 		return nil, fmt.Errorf("read the body: %w", err)
 	}
+	object, _ := content.(map[string]any)
 	if metadata, ok := object["metadata"].(map[string]any); ok {
 		field := "namespace"
 		if p.resource == "namespaces" {
@@ -83,7 +85,7 @@ func (m *mask) request(req *http.Request) (*http.Request, error) {
 			metadata[field] = name + m.suffix
 		}
 	}
-	if body, err = json.Marshal(object); err != nil {
+	if body, err = json.Marshal(content); err != nil {
 		return nil, err
 	}
 	out.Body, out.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))

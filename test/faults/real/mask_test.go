@@ -68,6 +68,11 @@ func TestAWriteSaysWhereItBelongs(t *testing.T) {
 	if got := ask(t, s, http.MethodPatch, "/api/v1/namespaces/payments/secrets/db", plain0); got != plain0 || s.sent != ours {
 		t.Errorf("sent %s, got %s", s.sent, got)
 	}
+	s = &server{body: ours}
+	ask(t, s, http.MethodPatch, "/api/v1/namespaces/payments/secrets/db", `[{"op":"add","path":"/data/key","value":"a2V5"}]`)
+	if s.sent != `[{"op":"add","path":"/data/key","value":"a2V5"}]` {
+		t.Error(s.sent)
+	}
 	s = &server{body: `{}`}
 	ask(t, s, http.MethodPost, "/api/v1/namespaces", `{"metadata":{"name":"payments"}}`)
 	if s.sent != `{"metadata":{"name":"payments-run00007"}}` {
