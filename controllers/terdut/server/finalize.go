@@ -28,11 +28,7 @@ func (r *Reconciler) finalize(ctx context.Context, server *v1alpha1.TerdutServer
 		r.forget(key)
 		return ctrl.Result{}, nil
 	}
-	teams, err := r.teams(ctx, server)
-	if err != nil {
-		return ctrl.Result{}, err
-	}
-	blocked, err := r.blocked(ctx, server, teams)
+	teams, blocked, err := r.keepers(ctx, server)
 	if err != nil {
 		return ctrl.Result{}, err
 	}
@@ -58,11 +54,32 @@ func (r *Reconciler) finalize(ctx context.Context, server *v1alpha1.TerdutServer
 	return r.report(ctx, server, Seen{Deployment: deployment, Teams: attached(teams), Unwatched: r.unwatched(server)}, blocked)
 }
 
-// blocked is why a server has to stay, or nil.
-func (r *Reconciler) blocked(ctx context.Context, server *v1alpha1.TerdutServer, teams []v1alpha1.TerdutTeam) (error, error) {
-	if v1alpha1.IsOn(server, v1alpha1.AnnotationForceOrphan) {
-		return nil, nil
+// keepers are the teams of a server, and why it has to stay, or nil. What would
+// stay behind of it cannot be cleaned up without it: a cache that shows nothing
+// is not believed before the API server has said the same.
+func (r *Reconciler) keepers(ctx context.Context, server *v1alpha1.TerdutServer) ([]v1alpha1.TerdutTeam, error, error) {
+	teams, err := r.teams(ctx, server)
+	if err != nil || v1alpha1.IsOn(server, v1alpha1.AnnotationForceOrphan) {
+		return teams, nil, err
 	}
+	blocked, err := r.blocked(ctx, r.Client, server, teams)
+	if err != nil || blocked != nil {
+		return teams, blocked, err
+	}
+	live, list := r.Scope.Live(r.Live), &v1alpha1.TerdutTeamList{}
+	if err = live.List(ctx, list); err != nil {
+		return nil, nil, fmt.Errorf("list the TerdutTeams before TerdutServer %s goes: %w", client.ObjectKeyFromObject(server), err)
+	}
+	teams = teamsOf(server, list.Items)
+	blocked, err = r.blocked(ctx, live, server, teams)
+	return teams, blocked, err
+}
+
+// blocked is why a server has to stay for those teams, or for what went after
+// its team as a reader shows it, or nil.
+func (r *Reconciler) blocked(
+	ctx context.Context, from client.Reader, server *v1alpha1.TerdutServer, teams []v1alpha1.TerdutTeam,
+) (error, error) {
 	var live, going []string
 	for i := range teams {
 		switch team := &teams[i]; {
@@ -94,7 +111,7 @@ func (r *Reconciler) blocked(ctx context.Context, server *v1alpha1.TerdutServer,
 		return outcome.Waiting(v1alpha1.ConditionDegraded, v1alpha1.ReasonDeletionBlocked,
 			"waits for %d TerdutTeams that are being deleted (%s)", len(going), firstTen(going)), nil
 	}
-	return r.leaving(ctx, server)
+	return r.leaving(ctx, from, server)
 }
 
 // teams are the TerdutTeams that refer to a server.
@@ -104,11 +121,16 @@ func (r *Reconciler) teams(ctx context.Context, server *v1alpha1.TerdutServer) (
 	if err := r.Client.List(ctx, list, client.MatchingFields{refs.TeamsByServer: key.String()}); err != nil {
 		return nil, fmt.Errorf("list the TerdutTeams of TerdutServer %s: %w", key, err)
 	}
-	return slices.DeleteFunc(list.Items, func(team v1alpha1.TerdutTeam) bool {
-		// A team that is recorded on an earlier server of this name does not
-		// hold this one.
-		return holds(&team) && team.Status.Remote.ServerUID != server.UID
-	}), nil
+	return teamsOf(server, list.Items), nil
+}
+
+// teamsOf are those teams that refer to a server. One that is recorded on an
+// earlier server of this name does not hold this one.
+func teamsOf(server *v1alpha1.TerdutServer, all []v1alpha1.TerdutTeam) []v1alpha1.TerdutTeam {
+	key := client.ObjectKeyFromObject(server)
+	return slices.DeleteFunc(all, func(team v1alpha1.TerdutTeam) bool {
+		return refs.ServerOf(&team) != key || holds(&team) && team.Status.Remote.ServerUID != server.UID
+	})
 }
 
 // holds tells whether a team has a recorded object on its server.

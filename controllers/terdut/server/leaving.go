@@ -28,14 +28,14 @@ const leavingPause = time.Minute
 // leaving is what a server without teams still waits for, or nil: what belonged
 // to a team may go after it, and is then cleaned up with the server's key. It
 // would be left behind on an external server, or where the team stays there.
-func (r *Reconciler) leaving(ctx context.Context, server *v1alpha1.TerdutServer) (error, error) {
+func (r *Reconciler) leaving(ctx context.Context, from client.Reader, server *v1alpha1.TerdutServer) (error, error) {
 	var names []string
 	going := map[string]bool{} // by namespace, each of which is asked for once
 	for _, of := range onServers() {
 		if of.kind == "TerdutTeam" {
 			continue // there is none left
 		}
-		if err := r.Client.List(ctx, of.list, client.UnsafeDisableDeepCopy); err != nil {
+		if err := from.List(ctx, of.list, client.UnsafeDisableDeepCopy); err != nil {
 			return nil, fmt.Errorf("list what is being deleted on TerdutServer %s: %w", client.ObjectKeyFromObject(server), err)
 		}
 		for _, o := range objects(of.list) {

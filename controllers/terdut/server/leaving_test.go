@@ -60,7 +60,7 @@ func TestLeavingAsksOncePerNamespace(t *testing.T) {
 		objects = append(objects, onServer(server, "stays", name), onServer(server, "goes", name))
 	}
 	r, asked := leavingWorld(t, objects...)
-	waits, err := r.leaving(t.Context(), server)
+	waits, err := r.leaving(t.Context(), r.Client, server)
 	if err != nil || waits == nil {
 		t.Fatalf("waits for nothing: %v", err)
 	}
