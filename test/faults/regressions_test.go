@@ -64,6 +64,10 @@ func TestRegressions(t *testing.T) {
 			"a cache that showed no teams had a server let go before them",
 			"delete-all-mirrored", "read-empty @ CACHE list TerdutTeam / #1",
 		},
+		{
+			"a cache that showed the mode of before had a team's key made again for a moment",
+			"scoped-to-mirrored", "spread-back @ REST DELETE /api/service-accounts/{id} #1",
+		},
 	} {
 		all := Scenarios()
 		i := slices.IndexFunc(all, func(s Scenario) bool { return s.Name == c.scenario })

@@ -5,11 +5,12 @@ import (
 	"errors"
 	"fmt"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1alpha1 "git.ryuvia.com/niklas/terdut-operator/api/terdut/v1alpha1"
+	"git.ryuvia.com/niklas/terdut-operator/controllers/internal/apply"
 	"git.ryuvia.com/niklas/terdut-operator/controllers/internal/outcome"
 	"git.ryuvia.com/niklas/terdut-operator/controllers/internal/status"
 	"git.ryuvia.com/niklas/terdut-operator/controllers/terdut/attach"
@@ -150,6 +151,9 @@ func (k *keeper) run(ctx context.Context, at attach.Access, t *v1alpha1.TerdutTe
 	if decide(p.facts) == keyDone {
 		return nil
 	}
+	if err := k.proveMode(ctx, at.Server); err != nil {
+		return err
+	}
 	for range maxKeySteps {
 		if err := p.look(ctx, p.live); err != nil {
 			return err
@@ -164,6 +168,23 @@ func (k *keeper) run(ctx context.Context, at attach.Access, t *v1alpha1.TerdutTe
 	}
 	return outcome.Unknown(v1alpha1.ConditionCredentialsReady, v1alpha1.ReasonUnexpectedAnswer,
 		"the key of the team does not settle: the server shows something else than it was told")
+}
+
+// proveMode makes sure, before a key is made or taken away, that its server asks
+// for that now: a cache that lags shows the mode of before.
+func (k *keeper) proveMode(ctx context.Context, server *v1alpha1.TerdutServer) error {
+	key, live := client.ObjectKeyFromObject(server), &v1alpha1.TerdutServer{}
+	err := k.Live.Get(ctx, key, live)
+	if client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("read TerdutServer %s before the key of a team is made or taken away: %w", key, err)
+	}
+	if err != nil || live.UID != server.UID || modeOf(live) != modeOf(server) {
+		return &apply.LookAgain{
+			Key: apply.Key{Group: v1alpha1.SchemeGroupVersion.Group, Version: v1alpha1.SchemeGroupVersion.Version, Kind: "TerdutServer", Namespace: key.Namespace, Name: key.Name},
+			Err: errors.New("its mode of credentials is another one than the cache shows"),
+		}
+	}
+	return nil
 }
 
 func explain(err error, doing string) error {
