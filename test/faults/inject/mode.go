@@ -131,9 +131,12 @@ func ParseMode(name string) (Mode, error) {
 }
 
 // Excuses tells whether something may be made or deleted once more because of
-// it. A view that is wrong excuses nothing, and neither does a question that was
-// not answered.
-func (m Mode) Excuses() bool { return m <= StopLost || m == OldCache }
+// it: what was begun before a request failed, a question as well, may have to be
+// begun again, such as an integration whose key could not be published. A view
+// that is wrong excuses nothing, and neither does an answer that is empty.
+func (m Mode) Excuses() bool {
+	return m <= StopLost || m == OldCache || m != ReadEmpty && slices.Contains(Reads(), m)
+}
 
 // Crashes tells whether the process ends.
 func (m Mode) Crashes() bool { return m == CrashBefore || m == CrashAfter }
