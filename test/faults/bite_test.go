@@ -95,9 +95,9 @@ func TestViewsMislead(t *testing.T) {
 	all := Scenarios()
 	s := all[slices.IndexFunc(all, func(s Scenario) bool { return s.Name == "rotate-server" })]
 	ref := referenceOf(t, s)
-	family := families()[3]
+	views := families()[3]
 	for _, mode := range slices.Concat(inject.Views(), []inject.Mode{inject.HiddenVersion, inject.Namesake}) {
-		plans, _ := family.plans(ref, []inject.Mode{mode})
+		plans, _ := views.plans(ref, []inject.Mode{mode})
 		misled := slices.ContainsFunc(plans, func(p plan) bool { return inBubble(t, s, ref, p).Misled })
 		if !misled {
 			t.Errorf("%s: in none of %d runs anything was shown that was not the present", mode, len(plans))

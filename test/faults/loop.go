@@ -229,8 +229,8 @@ func (l *loop) pass(id world.ID) error {
 		return errors.Join(one.Stop(), l.twisted)
 	}
 	if one.Told() && !fence.Down {
-		if err := one.Finish(); err != nil {
-			l.Failed(id, err)
+		if unfinished := one.Finish(); unfinished != nil {
+			l.Failed(id, unfinished)
 		}
 		fence.Down = true
 	}

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -31,36 +32,45 @@ func (t target) keep(root string) (int, error) {
 		return 0, err
 	}
 	from := filepath.Join(cache, "fuzz", filepath.FromSlash(pkg), t.name)
-	to := filepath.Join(root, t.directory, "testdata", "fuzz", t.name)
-	entries, err := os.ReadDir(from)
-	if errors.Is(err, fs.ErrNotExist) {
+	if _, err = os.Stat(from); errors.Is(err, fs.ErrNotExist) {
 		return 0, nil
 	}
+	kept, err := fill(filepath.Join(root, t.directory, "testdata", "fuzz", t.name), from)
 	if err != nil {
-		return 0, fmt.Errorf("read what was found: %w", err)
+		return kept, fmt.Errorf("keep what was found: %w", err)
 	}
-	if err := os.MkdirAll(to, 0o755); err != nil {
-		return 0, fmt.Errorf("keep what was found: %w", err)
+	return kept, nil
+}
+
+// fill copies files to a directory until it has as many as it may have, and
+// returns how many it copied.
+func fill(to, from string) (kept int, err error) {
+	if err = os.MkdirAll(to, 0o755); err != nil {
+		return 0, err
 	}
 	had, err := os.ReadDir(to)
 	if err != nil {
-		return 0, fmt.Errorf("look at what is kept: %w", err)
+		return 0, err
 	}
-	kept := 0
-	for _, entry := range entries {
+	found, err := os.ReadDir(from)
+	if err != nil {
+		return 0, err
+	}
+	for _, entry := range found {
+		var content []byte
+		content, err = os.ReadFile(filepath.Join(from, entry.Name()))
+		if err != nil {
+			return kept, err
+		}
+		known := slices.ContainsFunc(had, func(old fs.DirEntry) bool { return old.Name() == entry.Name() })
+		if known || len(content) > largest {
+			continue
+		}
 		if len(had)+kept >= most {
 			break
 		}
-		content, err := os.ReadFile(filepath.Join(from, entry.Name()))
-		if err != nil {
-			return kept, fmt.Errorf("read what was found: %w", err)
-		}
-		path := filepath.Join(to, entry.Name())
-		if _, err := os.Stat(path); err == nil || len(content) > largest {
-			continue
-		}
-		if err := os.WriteFile(path, content, 0o644); err != nil {
-			return kept, fmt.Errorf("keep what was found: %w", err)
+		if err = os.WriteFile(filepath.Join(to, entry.Name()), content, 0o644); err != nil {
+			return kept, err
 		}
 		kept++
 	}

@@ -224,19 +224,8 @@ func (j *Injector) bad(ctx context.Context, fence *Fence, r request, mode Mode) 
 			j.Twist(mode)
 		}
 		return errFenced
-	case StopBefore:
-		fence.Stop()
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		return r.do()
-	case StopAfter, StopLost:
-		err := r.do()
-		fence.Stop()
-		if mode == StopLost && ctx.Err() != nil {
-			return ctx.Err()
-		}
-		return err
+	case StopBefore, StopAfter, StopLost:
+		return stopped(ctx, fence, r, mode)
 	case LostResponse:
 		_ = r.do() // what it says is lost
 		return errLost
@@ -251,6 +240,24 @@ func (j *Injector) bad(ctx context.Context, fence *Fence, r request, mode Mode) 
 		j.Twist(mode)
 		return r.do()
 	}
+}
+
+// stopped tells the process to end, before or after the effect. What it waits
+// for is cut off where its context is bound to its life.
+func stopped(ctx context.Context, fence *Fence, r request, mode Mode) error {
+	if mode == StopBefore {
+		fence.Stop()
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		return r.do()
+	}
+	err := r.do()
+	fence.Stop()
+	if mode == StopLost && ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return err
 }
 
 // retried delivers what is late and has just been tried again.

@@ -86,7 +86,7 @@ func (v *View) List(ctx context.Context, list client.ObjectList, opts ...client.
 		return err
 	}
 	gvk.Kind = strings.TrimSuffix(gvk.Kind, "List")
-	if _, err := v.world.kindOf(gvk); err != nil {
+	if _, err = v.world.kindOf(gvk); err != nil {
 		return err
 	}
 	options := (&client.ListOptions{}).ApplyOptions(opts)
