@@ -10,6 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1alpha1 "git.ryuvia.com/niklas/terdut-operator/api/terdut/v1alpha1"
+	"git.ryuvia.com/niklas/terdut-operator/controllers/internal/apply"
 	"git.ryuvia.com/niklas/terdut-operator/controllers/terdut/refs"
 )
 
@@ -41,4 +42,25 @@ func (r *Reconciler) proveWanted(ctx context.Context, server *v1alpha1.TerdutSer
 		err = errUnwanted
 	}
 	return err
+}
+
+// proveUnwanted reads past the cache that namespaces are to lose their copies,
+// before anything says so. A cache that shows no team for a moment would cost
+// the copy and the key with it. For a server that goes this is proved already.
+func (r *Reconciler) proveUnwanted(ctx context.Context, server *v1alpha1.TerdutServer, namespaces []string) error {
+	if server.DeletionTimestamp != nil {
+		return nil
+	}
+	for _, namespace := range namespaces {
+		switch err := r.proveWanted(ctx, server, namespace); {
+		case err == nil:
+			return &apply.LookAgain{
+				Key: apply.Key{Version: "v1", Kind: "Secret", Namespace: namespace, Name: v1alpha1.MirrorSecretName(server.Name, server.Namespace)},
+				Err: errors.New("the namespace is to have it, and the cache does not show that yet"),
+			}
+		case !errors.Is(err, errUnwanted):
+			return err
+		}
+	}
+	return nil
 }

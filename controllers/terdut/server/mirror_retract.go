@@ -41,6 +41,9 @@ func (r *Reconciler) retract(ctx context.Context, server *v1alpha1.TerdutServer,
 	}
 	// Nothing is known of a copy that is not to be seen: it stays as recorded.
 	change := exposures(server, slices.Concat(wanted, r.unwatched(server).Mirrors), found, current)
+	if err = r.proveUnwanted(ctx, server, change.gone); err != nil {
+		return err
+	}
 	if err = r.record(ctx, server, change.apply); err != nil {
 		return err
 	}
