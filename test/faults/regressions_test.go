@@ -68,6 +68,14 @@ func TestRegressions(t *testing.T) {
 			"a cache that showed the mode of before had a team's key made again for a moment",
 			"scoped-to-mirrored", "spread-back @ REST DELETE /api/service-accounts/{id} #1",
 		},
+		{
+			"a cache that showed no teams for a moment cost a namespace its copy of the key",
+			"rotate-server-mirrored", "read-empty @ CACHE list TerdutTeam / #1",
+		},
+		{
+			"the campaign dropped what the operator logs, and with it why a policy stayed",
+			"delete-server-children-team", "422 @ REST PUT /api/teams/{id}/escalation #1",
+		},
 	} {
 		all := Scenarios()
 		i := slices.IndexFunc(all, func(s Scenario) bool { return s.Name == c.scenario })

@@ -24,6 +24,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/config"
+	logf "sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/recorder"
@@ -58,6 +59,7 @@ type Incarnation struct {
 	// life ends when the process is told to end.
 	life context.Context
 	end  context.CancelFunc
+	log  logr.Logger
 }
 
 // Start makes an incarnation with an empty memory.
@@ -69,7 +71,7 @@ func Start(ctx context.Context, o Options) (*Incarnation, error) {
 	if err != nil {
 		return nil, fmt.Errorf("start the operator: %w", err)
 	}
-	i := &Incarnation{controllers: map[string]reconcile.Reconciler{}}
+	i := &Incarnation{controllers: map[string]reconcile.Reconciler{}, log: o.Log}
 	for _, r := range host.added {
 		switch r := r.(type) {
 		case *connect.Sessions:
@@ -94,10 +96,17 @@ func (i *Incarnation) Reconcile(ctx context.Context, kind string, key client.Obj
 	if !ok {
 		return reconcile.Result{}, fmt.Errorf("reconcile %s %s: the operator has no such controller", kind, key)
 	}
-	ctx, cancel := context.WithCancel(ctx)
+	// What the queue of a controller does around a pass: give it a logger, and log
+	// how it failed.
+	log := i.log.WithValues("controller", strings.ToLower(kind), "namespace", key.Namespace, "name", key.Name)
+	ctx, cancel := context.WithCancel(logf.IntoContext(ctx, log))
 	defer cancel()
 	defer context.AfterFunc(i.life, cancel)()
-	return c.Reconcile(ctx, reconcile.Request{NamespacedName: key})
+	result, err := c.Reconcile(ctx, reconcile.Request{NamespacedName: key})
+	if err != nil {
+		log.Error(err, "Reconciler error")
+	}
+	return result, err
 }
 
 // Tell tells the process to end: the pass that runs is cancelled.
