@@ -38,7 +38,7 @@ type family struct {
 // families are all sorts of runs with one fault.
 func families() []family {
 	return []family{
-		{figure: "crash-points", limit: "SINGLES", sample: 40, modes: inject.Modes(), points: effects(inject.Modes())},
+		{figure: "crash-points", limit: "SINGLES", modes: inject.Modes(), points: effects(inject.Modes())},
 		{figure: "overlaps", limit: "ENDS", sample: 2, modes: []inject.Mode{inject.Overlap}, points: effects([]inject.Mode{inject.Overlap})},
 		{figure: "graceful-ends", limit: "ENDS", sample: 2, modes: inject.Stops(), points: effects(inject.Stops())},
 		{
