@@ -19,6 +19,6 @@
 // was written after it in the undisturbed run: a write that a wrong view brings
 // about is what is looked for.
 //
-// The campaign is `make campaign`; `make test` runs every write in each way and a sample of the rest. A failure prints the
-// line that repeats it alone.
+// The campaign is `make campaign`; `make test` runs every write in each way and a
+// sample of the rest. A failure prints the line that repeats it alone.
 package faults
