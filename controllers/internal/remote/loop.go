@@ -75,6 +75,8 @@ type Loop[T client.Object, A, D any] struct {
 	ServerObject func(context.Context, types.NamespacedName) (runtime.Object, error)
 	// Now is the clock.
 	Now func() time.Time
+
+	saved status.Written
 }
 
 // Reconcile brings one object and what it stands for together.

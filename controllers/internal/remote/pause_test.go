@@ -157,3 +157,25 @@ func TestReconcileTokenWaitsForAnAnswer(t *testing.T) {
 		t.Errorf("acknowledged %q", got)
 	}
 }
+
+// TestAStatusOfBeforeIsNotBelieved: a pass that begins before the cache shows what
+// the last one wrote finds its words in the status of before. Nobody would ever
+// say them again.
+func TestAStatusOfBeforeIsNotBelieved(t *testing.T) {
+	w, l, _ := annotated(t)
+	rests := pass1(t, l)
+	before := w.resources["a"].DeepCopyObject().(*resource) //nolint:forcetypeassert // a copy has the type of its original
+	w.annotate("paused", "true")
+	pass1(t, l)
+	after := w.resources["a"]
+	w.resources["a"] = before
+	if wait := pass1(t, l); wait == 0 || wait > rests/100 {
+		t.Errorf("rests for %s on a status that is none any more", wait)
+	}
+	w.resources["a"] = after
+	delete(after.Annotations, "paused")
+	pass1(t, l)
+	if conditionOf(l, w, "Ready") != "True Ready" {
+		t.Errorf("conditions: %+v", l.Kind.Load(w.resources["a"]).Conditions)
+	}
+}

@@ -19,9 +19,13 @@ import (
 )
 
 // save writes a state, and the whole status with it, if it is not what the API
-// server has already.
+// server has already. A cache that does not show the last write yet is no witness
+// of that.
 func (v *visit[T, A, D]) save(ctx context.Context, s State[D]) error {
 	if same(s, v.written) {
+		if v.saved.Outdated(v.obj, v.Now()) {
+			return errMoved
+		}
 		return nil
 	}
 	v.Kind.Store(v.obj, s)
@@ -41,6 +45,7 @@ func (v *visit[T, A, D]) save(ctx context.Context, s State[D]) error {
 		return err
 	}
 	v.obj.SetResourceVersion(version)
+	v.saved.Note(v.obj, v.Now())
 	v.written = v.Kind.Load(v.obj)
 	return nil
 }

@@ -23,6 +23,7 @@ import (
 	"git.ryuvia.com/niklas/terdut-operator/controllers/internal/apply"
 	"git.ryuvia.com/niklas/terdut-operator/controllers/internal/optional"
 	"git.ryuvia.com/niklas/terdut-operator/controllers/internal/outcome"
+	"git.ryuvia.com/niklas/terdut-operator/controllers/internal/status"
 	"git.ryuvia.com/niklas/terdut-operator/controllers/terdut/scope"
 	"git.ryuvia.com/niklas/terdut-operator/terdutapi"
 )
@@ -83,7 +84,9 @@ type Reconciler struct {
 	// served.
 	Kinds *optional.Kinds
 
-	memory    memory
+	memory memory
+	// written is what was last written of each status.
+	written   status.Written
 	databases databaseMemory
 	// refusals are the namespaces of which it was told that they get no copy
 	// of a key, by refusal.

@@ -28,10 +28,6 @@ type remembered struct {
 	counted time.Time
 	// claimed is when conditions about claims were last written.
 	claimed time.Time
-	// written is the version that the last write of the status led to, and when.
-	// A cache that does not show it yet may show another status than there is.
-	written   string
-	writtenAt time.Time
 	// postponed is the time before which nothing is tried again that has
 	// failed, about the exchange of the key.
 	postponed time.Time

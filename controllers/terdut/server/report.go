@@ -12,7 +12,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/resourceversion"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -85,7 +84,7 @@ func (r *Reconciler) soonBesides(seen Seen, next v1alpha1.TerdutServerStatus) ti
 func (r *Reconciler) write(ctx context.Context, server *v1alpha1.TerdutServer, next v1alpha1.TerdutServerStatus) error {
 	key := apply.Key{Kind: "TerdutServer", Namespace: server.Namespace, Name: server.Name}
 	if equality.Semantic.DeepEqual(server.Status, next) {
-		if r.outdated(server) {
+		if r.written.Outdated(server, r.Now()) {
 			return &apply.LookAgain{Key: key, Err: errOutdated}
 		}
 		return nil
@@ -107,7 +106,7 @@ func (r *Reconciler) write(ctx context.Context, server *v1alpha1.TerdutServer, n
 	}
 	if config.ResourceVersion != nil {
 		server.ResourceVersion = *config.ResourceVersion
-		r.memory.of(server, func(e *remembered) { e.written, e.writtenAt = server.ResourceVersion, r.Now() })
+		r.written.Note(server, r.Now())
 	}
 	server.Status = next
 	return nil
@@ -115,24 +114,6 @@ func (r *Reconciler) write(ctx context.Context, server *v1alpha1.TerdutServer, n
 
 // errOutdated is why a status that looks as it should is not believed.
 var errOutdated = errors.New("the cache does not show yet what was last written")
-
-// cacheLag is how long the cache may take to show a write. Later, versions that
-// are less than the one written are those of a cluster that was restored.
-const cacheLag = time.Minute
-
-// outdated tells whether a server is from before the last write of its status. It
-// may look as it should and be otherwise by now, and no event would tell: that of
-// the write wakes nobody.
-func (r *Reconciler) outdated(server *v1alpha1.TerdutServer) (old bool) {
-	r.memory.of(server, func(e *remembered) {
-		if e.written == "" || r.Now().Sub(e.writtenAt) > cacheLag {
-			return
-		}
-		order, err := resourceversion.CompareResourceVersion(server.ResourceVersion, e.written)
-		old = err == nil && order < 0
-	})
-	return old
-}
 
 // remember records the children in the status before the first of them exists.
 func (r *Reconciler) remember(server *v1alpha1.TerdutServer) func(context.Context, []apply.Record) error {
