@@ -41,6 +41,14 @@ func (s Scenario) play(faults ...inject.Fault) (r *Run, err error) {
 			return r, fmt.Errorf("step %d: %w", i+1, err)
 		}
 	}
+	// A question that is asked at a resync only may be still to come.
+	for range 2 {
+		if !r.Injector.Fired() {
+			if err = r.Settle(); err != nil {
+				return r, fmt.Errorf("afterwards: %w", err)
+			}
+		}
+	}
 	return r, nil
 }
 

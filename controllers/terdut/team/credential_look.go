@@ -97,7 +97,7 @@ func (p *keyPass) account(ctx context.Context, name string) (*accountFacts, erro
 	if found.TeamID != nil {
 		a.teamID = *found.TeamID
 	}
-	keys, err := p.at.API.ListServiceAccountKeys(ctx, found.ID)
+	keys, err := p.keysOf(ctx, found.ID)
 	switch {
 	case errors.Is(err, terdutapi.ErrRouteMissing):
 		return a, nil
@@ -111,6 +111,16 @@ func (p *keyPass) account(ctx context.Context, name string) (*accountFacts, erro
 		a.keys = append(a.keys, keys[i].ID)
 	}
 	return a, nil
+}
+
+// keysOf lists the keys of an account. A list that is empty by mistake would cost
+// the team a key that works, so that one is asked for twice.
+func (p *keyPass) keysOf(ctx context.Context, id int64) ([]terdutapi.ServiceAccountKey, error) {
+	keys, err := p.at.API.ListServiceAccountKeys(ctx, id)
+	if err != nil || len(keys) > 0 {
+		return keys, err
+	}
+	return p.at.API.ListServiceAccountKeys(ctx, id)
 }
 
 // unseen asks a second question about an account that is recorded and not
