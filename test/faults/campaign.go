@@ -41,15 +41,24 @@ func (s Scenario) play(faults ...inject.Fault) (r *Run, err error) {
 			return r, fmt.Errorf("step %d: %w", i+1, err)
 		}
 	}
-	// A question that is asked at a resync only may be still to come.
-	for range 2 {
-		if !r.Injector.Fired() {
-			if err = r.Settle(); err != nil {
-				return r, fmt.Errorf("afterwards: %w", err)
-			}
-		}
+	if err = r.meet(); err != nil {
+		return r, fmt.Errorf("afterwards: %w", err)
 	}
 	return r, nil
+}
+
+// meet waits for faults that have met nothing yet: a question that is asked at a
+// resync only may be still to come.
+func (r *Run) meet() error {
+	for range 2 {
+		if r.Injector.Fired() {
+			return nil
+		}
+		if err := r.Settle(); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // judge is what the oracles say, and the end that the scenario expects.
