@@ -86,7 +86,7 @@ func (tab *Table) publish(t *testing.T) {
 		}
 	}
 	t.Logf("in %d of the views nothing was shown that was not the present", tab.plain)
-	t.Logf("in %d of the pairs the second fault met nothing", tab.unmet)
+	t.Logf("in %d of the runs a question, or the second fault of a pair, was not met", tab.unmet)
 	publish(t, figures.Value(suite, "allowances", len(tab.Allowed), ""))
 	publish(t, figures.Value(suite, "max-passes", tab.passes, ""))
 	publish(t, figures.Value(suite, "canary-values", tab.looked, ""))
@@ -189,7 +189,11 @@ func (c *campaign) judge(t *testing.T, figure, column string, p plan, v Verdict)
 	switch {
 	case len(p) == 1:
 		column = p[0].Mode.String()
-		if !v.Fired {
+		switch {
+		case v.Fired:
+		case figure == "read-faults":
+			c.table.unmet++ // how often something is asked for at a resync differs
+		default:
 			v.Wrong = append(v.Wrong, "the fault has met nothing")
 		}
 		if figure == "stale-plans" && !v.Misled {
