@@ -18,7 +18,7 @@ func (p *pass) proveOwner(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("find the kind of %q: %w", client.ObjectKeyFromObject(p.owner), err)
 	}
-	key := Key{Group: gvk.Group, Version: gvk.Version, Kind: gvk.Kind, Namespace: p.owner.GetNamespace(), Name: p.owner.GetName()}
+	key := KeyOf(gvk, p.owner)
 	latest, ok := p.owner.DeepCopyObject().(client.Object)
 	if !ok {
 		return fmt.Errorf("read %s before its children are changed: a %T is no object", key, p.owner)

@@ -20,6 +20,11 @@ func (k Key) String() string {
 	return k.Kind + " " + k.Namespace + "/" + k.Name
 }
 
+// KeyOf is the key of an object of that kind.
+func KeyOf(gvk schema.GroupVersionKind, o client.Object) Key {
+	return Key{Group: gvk.Group, Version: gvk.Version, Kind: gvk.Kind, Namespace: o.GetNamespace(), Name: o.GetName()}
+}
+
 func (k Key) gvk() schema.GroupVersionKind {
 	return schema.GroupVersionKind{Group: k.Group, Version: k.Version, Kind: k.Kind}
 }

@@ -22,7 +22,7 @@ func (r *Reconciler) proveLatest(ctx context.Context, server *v1alpha1.TerdutSer
 	}
 	if err != nil || live.UID != server.UID || live.ResourceVersion != server.ResourceVersion {
 		return &apply.LookAgain{
-			Key: apply.Key{Group: v1alpha1.SchemeGroupVersion.Group, Version: v1alpha1.SchemeGroupVersion.Version, Kind: "TerdutServer", Namespace: key.Namespace, Name: key.Name},
+			Key: apply.KeyOf(v1alpha1.SchemeGroupVersion.WithKind("TerdutServer"), server),
 			Err: errors.New("it has changed since it was read"),
 		}
 	}

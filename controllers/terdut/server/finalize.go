@@ -189,7 +189,7 @@ func (r *Reconciler) setFinalizer(ctx context.Context, server *v1alpha1.TerdutSe
 	err := r.Client.Patch(ctx, server, patch, client.FieldOwner(apply.FieldManager))
 	switch {
 	case apierrors.IsConflict(err), apierrors.IsNotFound(err):
-		key := apply.Key{Kind: "TerdutServer", Namespace: server.Namespace, Name: server.Name}
+		key := apply.KeyOf(v1alpha1.SchemeGroupVersion.WithKind("TerdutServer"), server)
 		return &apply.LookAgain{Key: key, Err: err}
 	case err != nil:
 		return fmt.Errorf("set the finalizer of TerdutServer %s: %w", client.ObjectKeyFromObject(server), err)

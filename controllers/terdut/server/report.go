@@ -82,7 +82,7 @@ func (r *Reconciler) soonBesides(seen Seen, next v1alpha1.TerdutServerStatus) ti
 // write applies a whole status if it differs. Afterwards server has it, and
 // its new resourceVersion.
 func (r *Reconciler) write(ctx context.Context, server *v1alpha1.TerdutServer, next v1alpha1.TerdutServerStatus) error {
-	key := apply.Key{Kind: "TerdutServer", Namespace: server.Namespace, Name: server.Name}
+	key := apply.KeyOf(v1alpha1.SchemeGroupVersion.WithKind("TerdutServer"), server)
 	if equality.Semantic.DeepEqual(server.Status, next) {
 		if r.written.Outdated(server, r.Now()) {
 			return &apply.LookAgain{Key: key, Err: errOutdated}

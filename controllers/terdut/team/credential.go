@@ -180,7 +180,7 @@ func (k *keeper) proveMode(ctx context.Context, server *v1alpha1.TerdutServer) e
 	}
 	if err != nil || live.UID != server.UID || modeOf(live) != modeOf(server) {
 		return &apply.LookAgain{
-			Key: apply.Key{Group: v1alpha1.SchemeGroupVersion.Group, Version: v1alpha1.SchemeGroupVersion.Version, Kind: "TerdutServer", Namespace: key.Namespace, Name: key.Name},
+			Key: apply.KeyOf(v1alpha1.SchemeGroupVersion.WithKind("TerdutServer"), server),
 			Err: errors.New("its mode of credentials is another one than the cache shows"),
 		}
 	}
