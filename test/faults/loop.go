@@ -118,16 +118,22 @@ func (l *loop) Stop() error {
 	return l.now.Stop()
 }
 
+// work does one round of everybody's, and tells whether there was anything to do.
+func (l *loop) work() (busy bool, err error) {
+	changed, err := l.actors()
+	if err != nil {
+		return false, err
+	}
+	ran, err := l.round()
+	return changed || ran, err
+}
+
 // Settle implements Engine: nothing changes for the horizon.
 func (l *loop) Settle() error {
 	quiet, writes := time.Now(), l.writes()
 	l.passes = 0
 	for range 2000 {
-		changed, err := l.actors()
-		if err != nil {
-			return err
-		}
-		ran, err := l.round()
+		busy, err := l.work()
 		if err != nil {
 			return err
 		}
@@ -135,7 +141,7 @@ func (l *loop) Settle() error {
 			quiet, writes = time.Now(), l.writes()
 			l.most = max(l.most, l.passes)
 		}
-		if ran || changed || l.Injector.Deliver() || l.catchUp() {
+		if busy || l.Injector.Deliver() || l.catchUp() {
 			continue
 		}
 		if time.Since(quiet) >= horizon && !l.Waits() {
@@ -152,18 +158,14 @@ func (l *loop) Settle() error {
 func (l *loop) Calm() error {
 	const minutes = 6 * time.Minute
 	for quiet, writes := time.Now(), l.writes(); time.Since(quiet) < minutes; {
-		changed, err := l.actors()
-		if err != nil {
-			return err
-		}
-		ran, err := l.round()
+		busy, err := l.work()
 		if err != nil {
 			return err
 		}
 		if l.writes() != writes {
 			quiet, writes = time.Now(), l.writes()
 		}
-		if !ran && !changed && !l.Injector.Deliver() && !l.catchUp() {
+		if !busy && !l.Injector.Deliver() && !l.catchUp() {
 			l.rest(false)
 		}
 	}

@@ -34,11 +34,11 @@ func (r *Requests) sawStatus(req *http.Request) {
 // guarded tells whether the body of a write names what it means.
 func guarded(req *http.Request) bool {
 	var object metav1.PartialObjectMetadata
-	return json.Unmarshal(sent(req), &object) == nil && object.UID != "" && object.ResourceVersion != ""
+	return json.Unmarshal(Sent(req), &object) == nil && object.UID != "" && object.ResourceVersion != ""
 }
 
-// sent is the body of a request, nil where it has none.
-func sent(req *http.Request) []byte {
+// Sent is the body of a request, nil where it has none.
+func Sent(req *http.Request) []byte {
 	if req.GetBody == nil {
 		return nil
 	}

@@ -62,7 +62,7 @@ func (r *Requests) sawWrite(req *http.Request) {
 	if req.Method == http.MethodGet {
 		return
 	}
-	body := sent(req)
+	body := Sent(req)
 	if strings.Contains(req.URL.Path, "/secrets") {
 		var object metav1.PartialObjectMetadata
 		if json.Unmarshal(body, &object) != nil {

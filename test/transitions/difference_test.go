@@ -59,20 +59,28 @@ func unidentified(name string) string {
 // differ tells how two worlds differ; empty when they do not, and the operator has
 // answered in both.
 func differ(ctx context.Context, got, want *world) string {
+	a, b, open := outcomes(ctx, got, want)
+	if open != "" {
+		return open
+	}
+	return difference(b, a)
+}
+
+// outcomes are what two worlds have come to, or why that cannot be said yet.
+func outcomes(ctx context.Context, got, want *world) (a, b []string, open string) {
 	for _, w := range []*world{got, want} {
-		if open := w.seenNow(ctx); open != "" {
-			return open
+		if open = w.seenNow(ctx); open != "" {
+			return nil, nil, open
 		}
 	}
 	a, err := got.outcome(ctx)
 	if err != nil {
-		return err.Error()
+		return nil, nil, err.Error()
 	}
-	b, err := want.outcome(ctx)
-	if err != nil {
-		return err.Error()
+	if b, err = want.outcome(ctx); err != nil {
+		return nil, nil, err.Error()
 	}
-	return difference(b, a)
+	return a, b, ""
 }
 
 // difference shows the lines that differ.

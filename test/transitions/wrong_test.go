@@ -88,18 +88,9 @@ func alike(ctx context.Context, got, want *world) error {
 	}
 	agreed, since := int64(-1), time.Now()
 	return until(ctx, func() string {
-		for _, w := range []*world{got, want} {
-			if open := w.seenNow(ctx); open != "" {
-				return open
-			}
-		}
-		a, err := got.outcome(ctx)
-		if err != nil {
-			return err.Error()
-		}
-		b, err := want.outcome(ctx)
-		if err != nil {
-			return err.Error()
+		a, b, open := outcomes(ctx, got, want)
+		if open != "" {
+			return open
 		}
 		now := life(got, want)
 		if d := difference(slices.DeleteFunc(b, counts), slices.DeleteFunc(a, counts)); d != "" {

@@ -15,6 +15,7 @@ import (
 
 	"git.ryuvia.com/niklas/terdut-operator/test/faults/inject"
 	"git.ryuvia.com/niklas/terdut-operator/test/faults/world"
+	"git.ryuvia.com/niklas/terdut-operator/test/testenv"
 )
 
 // errEnded is what a process sees that has ended; nobody reads it.
@@ -108,7 +109,7 @@ func (e *effects) call(p path, req *http.Request) (world.Call, error) {
 	call.Kind, call.Namespace, call.Name = kind, p.namespace, p.name
 	if call.Name == "" && req.GetBody != nil {
 		var object metav1.PartialObjectMetadata
-		if err := json.Unmarshal(sent(req), &object); err != nil {
+		if err := json.Unmarshal(testenv.Sent(req), &object); err != nil {
 			return call, fmt.Errorf("read the name of a new %s: %w", kind, err)
 		}
 		call.Name = object.Name
@@ -118,28 +119,12 @@ func (e *effects) call(p path, req *http.Request) (world.Call, error) {
 
 // event keeps an Event and does not send it: the API server does nothing with it.
 func (e *effects) event(req *http.Request) (*http.Response, error) {
-	body := sent(req)
+	body := testenv.Sent(req)
 	e.noted(string(body))
 	return &http.Response{
 		Status: "Created", StatusCode: http.StatusCreated, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
 		Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(bytes.NewReader(body)), Request: req,
 	}, nil
-}
-
-// sent is the body of a request, nil where it has none.
-func sent(req *http.Request) []byte {
-	if req.GetBody == nil {
-		return nil
-	}
-	body, err := req.GetBody()
-	if err != nil {
-		return nil
-	}
-	content, err := io.ReadAll(body)
-	if closing := body.Close(); err != nil || closing != nil {
-		return nil
-	}
-	return content
 }
 
 // toServers is the way of one incarnation to terdut-servers.
