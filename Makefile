@@ -17,8 +17,8 @@ NODE := ./test/node/...
 # Campaigns try everything there is to try, and take minutes; they run by `make campaign`.
 CAMPAIGN := ./test/transitions/...
 REAL_DIRS := $(subst ./,,$(subst /...,,$(REAL) $(NODE) $(CAMPAIGN)))
-# What walks through interruptions on one goroutine, where the race detector finds nothing and its memory grows without
-# end: it gets a part of the first and nothing of the second.
+# What walks through interruptions, one run after the other on one goroutine, where the race detector finds nothing and
+# its memory grows without end. It gets a part of the first, and of the second the runs that go side by side.
 WALKS := ./controllers/internal/remote ./test/faults
 RESULTS := .test
 
@@ -72,12 +72,13 @@ test: ## Run the unit tests under the race detector, then the suites on a real A
 	go run ./test/helm/cmd/helm
 	$(TOOL) gotestsum --format pkgname --format-hide-empty-pkg --jsonfile $(RESULTS)/unit.json -- -race \
 		$$(go list ./... | grep -vE '/($(subst $(eval ) ,|,$(REAL_DIRS)))(/|$$)|/test/faults$$')
+	$(TOOL) gotestsum --format pkgname --format-hide-empty-pkg --jsonfile $(RESULTS)/beside.json -- -race -run SideBySide ./test/faults
 	$(TOOL) gotestsum --format pkgname --format-hide-empty-pkg --jsonfile $(RESULTS)/real.json -- -count=1 -p=2 -timeout=40m \
 		$(WALKS) $$(go list $(REAL) | grep -v '/$(LOAD:./%=%)$$')
 	$(TOOL) gotestsum --format pkgname --format-hide-empty-pkg --jsonfile $(RESULTS)/load.json -- -count=1 -timeout=20m $(LOAD)
 	go run ./test/rbac/cmd/rbac
 	@$(MAKE) --no-print-directory figures
-	@$(TOOL) gotestsum --format pkgname --format-hide-empty-pkg --raw-command -- cat $(RESULTS)/unit.json $(RESULTS)/real.json $(RESULTS)/load.json
+	@$(TOOL) gotestsum --format pkgname --format-hide-empty-pkg --raw-command -- cat $(RESULTS)/unit.json $(RESULTS)/beside.json $(RESULTS)/real.json $(RESULTS)/load.json
 
 .PHONY: campaign
 campaign: ## Change every field of every kind in every way, and interrupt the operator at every write in every way. FULL=1: in every pair.

@@ -41,7 +41,6 @@ func TestCampaign(t *testing.T) {
 	for _, s := range Scenarios() {
 		if only := os.Getenv("SCENARIO"); only == "" || only == s.Name {
 			t.Run(s.Name, func(t *testing.T) {
-				skipUnsteady(t, s)
 				c := &campaign{scenario: s, table: table, traces: map[inject.Fault][]string{}}
 				start := time.Now()
 				c.run(t)
@@ -56,15 +55,6 @@ func TestCampaign(t *testing.T) {
 	publish(t, figures.Value(suite, "effects", found, ""))
 	table.publish(t)
 	publish(t, figures.Value(suite, "campaign", int(time.Since(begin).Seconds()), "s"))
-}
-
-// skipUnsteady leaves a scenario to make campaign that is not the same in every
-// run.
-func skipUnsteady(t *testing.T, s Scenario) {
-	t.Helper()
-	if s.Unsteady != "" && os.Getenv("SINGLES") == "" && os.Getenv("SCENARIO") == "" {
-		t.Skipf("left to make campaign: %s", s.Unsteady)
-	}
 }
 
 func publish(t *testing.T, err error) {

@@ -7,7 +7,6 @@ import "testing"
 func TestUndisturbed(t *testing.T) {
 	for _, s := range Scenarios() {
 		t.Run(s.Name, func(t *testing.T) {
-			skipUnsteady(t, s)
 			if ref := referenceOf(t, s); len(ref.effects) == 0 {
 				t.Error("it has no effects")
 			}

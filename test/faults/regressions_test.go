@@ -83,7 +83,6 @@ func TestRegressions(t *testing.T) {
 			if i < 0 {
 				t.Fatalf("there is no scenario %q any more", c.scenario)
 			}
-			skipUnsteady(t, all[i])
 			fault, err := inject.Parse(c.fault)
 			if err != nil {
 				t.Fatal(err)

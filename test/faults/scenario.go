@@ -29,9 +29,6 @@ type Scenario struct {
 	Orphans bool
 	// Allowed are declared losses.
 	Allowed []Allowance
-	// Unsteady is why the scenario is not the same in every run yet, whatever the
-	// fault; empty for one that is. Only make campaign plays such a one.
-	Unsteady string
 
 	// level is where it is played; nil means in memory.
 	level Level
