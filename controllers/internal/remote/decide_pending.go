@@ -62,11 +62,11 @@ func (f facts) taken() bool {
 
 // finishFinal completes an intent whose object bears its own name from the
 // start. A crash, a conflict and a lost answer look alike: only a fresh list
-// tells them apart.
+// tells them apart, and that this pass alone can have asked for it.
 func finishFinal(f facts) step {
 	x, old := f.sent(), f.replaced()
 	switch {
-	case x != nil && (f.made == x.ID || !x.Differs && x.Holder == ""):
+	case x != nil && (f.made == x.ID || !x.Differs && x.Holder == "" && !f.foreign):
 		return step{do: settle, id: x.ID}
 	case x != nil, f.stale, f.refused:
 		return step{do: forget}

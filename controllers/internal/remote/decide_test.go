@@ -122,6 +122,7 @@ func TestDecide(t *testing.T) {
 
 		{"sent", bare(Final).with(pending(0, 0)), step{do: create, name: "A"}},
 		{"sent, answer lost", bare(Final, other).with(pending(0, 0)), step{do: settle, id: 2}},
+		{"sent for the first time, and the name was taken", bare(Final, other).with(pending(0, 0)).with(func(f *facts) { f.foreign = true }), step{do: forget}},
 		{"sent, a stranger was faster", bare(Final, held).with(pending(0, 0)), step{do: forget}},
 		{"sent, wanted no more", bare(Final).with(pending(0, 0)).with(func(f *facts) { f.stale = true }), step{do: forget}},
 		{"sent, the old one is in the way", holding(Final, replaced).with(pending(0, 1)), step{do: create, name: mark}},

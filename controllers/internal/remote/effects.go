@@ -68,6 +68,7 @@ func (p *pass[T, A, D]) create(ctx context.Context, s step) error {
 	}
 	made, err := p.Kind.Create(ctx, p.api, p.obj, Want[D]{Name: s.name, Body: p.want.Body})
 	if err != nil {
+		p.foreign = p.foreign || p.intended && errors.Is(err, ErrConflict)
 		return err
 	}
 	p.spells(&made, s.name)

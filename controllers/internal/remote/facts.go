@@ -46,6 +46,9 @@ type facts struct {
 	// made is the ID of the object that this very pass has created; its yield
 	// is still in memory.
 	made int64
+	// foreign: this very pass has recorded the intent, and then the server has
+	// called the name taken: who bears it was not made for us.
+	foreign bool
 	// stale: what the intent of a Final object has sent is not wanted any more.
 	stale bool
 	// rotate: somebody asks for a new object in the place of the recorded one.

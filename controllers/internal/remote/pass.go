@@ -42,8 +42,10 @@ type pass[T client.Object, A, D any] struct {
 	adoption Adoption
 	// updated is the last change that the server has accepted.
 	updated step
-	// intended is true when this very pass has recorded the intent.
-	intended bool
+	// intended is true when this very pass has recorded the intent, and foreign
+	// when the server has called the name taken then: nothing that was asked for
+	// earlier can bear it.
+	intended, foreign bool
 	// lost is true when an object that we had recorded is gone.
 	lost bool
 	// because is why an object is replaced, for the Event.
@@ -151,7 +153,7 @@ func (p *pass[T, A, D]) facts(ctx context.Context) (facts, error) {
 		naming: p.Naming, uid: p.obj.GetUID(), place: p.place, now: p.Now(),
 		record: p.state.Record, pending: p.state.Pending, retiring: p.state.Retiring,
 		want: p.want.Name, made: p.made, mayAdopt: p.adoption.Allowed, spelt: p.spelt, conflicted: p.isConflicted(),
-		stale: p.stale, refused: p.refused, orphans: p.deleting && p.Orphans(p.obj),
+		stale: p.stale, refused: p.refused, foreign: p.foreign, orphans: p.deleting && p.Orphans(p.obj),
 		unchanged: p.state.ObservedGeneration == p.obj.GetGeneration(), rotate: p.rotates(),
 	}
 	for _, t := range p.things {

@@ -18,7 +18,7 @@ func (r *Reconciler) proveLatest(ctx context.Context, server *v1alpha1.TerdutSer
 	key, live := client.ObjectKeyFromObject(server), &v1alpha1.TerdutServer{}
 	err := r.Live.Get(ctx, key, live)
 	if client.IgnoreNotFound(err) != nil {
-		return fmt.Errorf("read TerdutServer %s before a key of it is exchanged or revoked: %w", key, err)
+		return fmt.Errorf("read TerdutServer %s before a key of it is made, exchanged or revoked: %w", key, err)
 	}
 	if err != nil || live.UID != server.UID || live.ResourceVersion != server.ResourceVersion {
 		return &apply.LookAgain{

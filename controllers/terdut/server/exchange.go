@@ -244,8 +244,7 @@ func (r *Reconciler) writeNext(ctx context.Context, server *v1alpha1.TerdutServe
 // reject revokes a new key that cannot do its work; one of which that is not
 // clear is kept and tried again.
 func (r *Reconciler) reject(ctx context.Context, server *v1alpha1.TerdutServer, api *terdutapi.Client, p *pair, fresh *credential, why error) error {
-	ending, ended := outcome.As(why)
-	if !ended || !ending.Stalled || ending.Reason != v1alpha1.ReasonKeyNotAccepted {
+	if !isUnfit(why) {
 		if writeErr := r.writeNext(ctx, server, p, fresh); writeErr != nil {
 			return writeErr
 		}
@@ -293,7 +292,7 @@ func (r *Reconciler) confirm(ctx context.Context, server *v1alpha1.TerdutServer,
 		return nil, err
 	}
 	err = r.proveKey(ctx, server, api, c)
-	if ending, ended := outcome.As(err); !ended || ending.Reason != v1alpha1.ReasonKeyNotAccepted {
+	if !isUnfit(err) {
 		return nil, err
 	}
 	if c.keyID == 0 {

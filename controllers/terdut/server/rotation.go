@@ -220,8 +220,12 @@ func (r *Reconciler) replaceMain(ctx context.Context, server *v1alpha1.TerdutSer
 	return lookAgainAt(was, "it was deleted, and is made again")
 }
 
-// mayMake is nil while something may be made in the server's namespace.
+// mayMake is nil while a Secret may be made for the server: it is there, as far
+// as the API server knows, and so is its namespace.
 func (r *Reconciler) mayMake(ctx context.Context, server *v1alpha1.TerdutServer) error {
+	if err := r.proveLatest(ctx, server); err != nil {
+		return err
+	}
 	terminating, err := r.terminating(ctx, server.Namespace)
 	if err == nil && terminating {
 		return settled(outcome.Waiting(v1alpha1.ConditionBootstrapped, v1alpha1.ReasonProgressing,
@@ -290,18 +294,22 @@ func (r *Reconciler) retiredID(ctx context.Context, server *v1alpha1.TerdutServe
 	if err != nil {
 		return 0, connect.Explain(err, v1alpha1.ConditionBootstrapped, "find the earlier key")
 	}
-	keys, err := r.keysOf(ctx, server, api, old.holder())
-	switch {
-	case errors.Is(err, terdutapi.ErrRouteMissing), errors.Is(err, terdutapi.ErrNotFound):
-		keys = nil
-	case err != nil:
-		return 0, connect.Explain(err, v1alpha1.ConditionBootstrapped, "find the earlier key")
+	// What is not found stays valid for ever, so it is looked for twice: one list
+	// may come from something else.
+	for range 2 {
+		keys, err := r.keysOf(ctx, server, api, old.holder())
+		switch {
+		case errors.Is(err, terdutapi.ErrRouteMissing), errors.Is(err, terdutapi.ErrNotFound):
+			keys = nil
+		case err != nil:
+			return 0, connect.Explain(err, v1alpha1.ConditionBootstrapped, "find the earlier key")
+		}
+		if keyID := identifyKey(keys, old, []int64{fresh.keyID}, accountName(server)); keyID != 0 {
+			return keyID, nil
+		}
 	}
-	keyID := identifyKey(keys, old, []int64{fresh.keyID}, accountName(server))
-	if keyID == 0 {
-		r.unaccounted(server, 0, old.userID)
-	}
-	return keyID, nil
+	r.unaccounted(server, 0, old.userID)
+	return 0, nil
 }
 
 // unaccounted tells of a key that stays valid because it cannot be revoked.

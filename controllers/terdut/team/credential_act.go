@@ -51,6 +51,7 @@ func (p *keyPass) write(ctx context.Context, next step) error {
 	case makeSecret, emptySecret:
 		return p.apply(ctx, "", 0, 0)
 	case chooseKey:
+		p.chose = true
 		return p.apply(ctx, connect.ChooseKey(), 0, 0)
 	case acknowledge:
 		return p.issued(ctx, p.key(), f.account.id, f.account.keys[0])

@@ -48,6 +48,9 @@ type keyFacts struct {
 	wanted bool
 	// chosen is true when the server takes a key of our choice.
 	chosen bool
+	// fresh is true when this very pass has chosen the key in the Secret: an
+	// account that is there already was made with another one.
+	fresh bool
 	// teamID is the team on the server.
 	teamID int64
 	// name is that of the account.
@@ -148,7 +151,7 @@ func decideLeave(f keyFacts) step {
 // unacknowledged tells the crash between the call that made the account with a
 // chosen key and the note of that.
 func (f *keyFacts) unacknowledged() bool {
-	return f.chosen && f.secret.whole && f.secret.accountID == 0 &&
+	return f.chosen && !f.fresh && f.secret.whole && f.secret.accountID == 0 &&
 		f.account.teamID == f.teamID && f.account.listed && len(f.account.keys) == 1
 }
 

@@ -31,6 +31,8 @@ type keyPass struct {
 	lost bool
 	// deleted are the accounts that this pass has deleted.
 	deleted map[int64]bool
+	// chose is true once this pass has written a key of its choice.
+	chose bool
 }
 
 // look gathers what the decision rests on.
@@ -40,7 +42,7 @@ func (p *keyPass) look(ctx context.Context, read func(context.Context) (*corev1.
 		return err
 	}
 	f := keyFacts{
-		wanted: p.wanted, chosen: offers(p.at.Server, v1alpha1.CapabilityChosenKeys),
+		wanted: p.wanted, chosen: offers(p.at.Server, v1alpha1.CapabilityChosenKeys), fresh: p.chose,
 		name: accountName(p.team), record: p.team.Status.Credentials,
 	}
 	if r := p.team.Status.Remote; r != nil {
@@ -123,28 +125,40 @@ func (p *keyPass) keysOf(ctx context.Context, id int64) ([]terdutapi.ServiceAcco
 	return p.at.API.ListServiceAccountKeys(ctx, id)
 }
 
-// unseen asks a second question about an account that is recorded and not
-// shown: a list that is empty by mistake looks like that of a server without
-// accounts, and what is believed gone is made again. Where keys cannot be listed
-// and the account is to go, it is deleted on the record's word.
+// unseen asks a second question about an account that status or Secret name and
+// that is not shown: a list that is empty by mistake looks like that of a server
+// without accounts, and what is believed gone is made again. Where keys cannot be
+// listed and the account is to go, it is deleted on the record's word.
 func (p *keyPass) unseen(ctx context.Context) (*accountFacts, error) {
-	r := p.facts.record
-	if r == nil || r.AccountID == 0 || r.Account != p.facts.name || p.deleted[r.AccountID] {
+	id := p.facts.lastID()
+	if id == 0 || p.deleted[id] {
 		return nil, nil
 	}
-	_, err := p.at.API.ListServiceAccountKeys(ctx, r.AccountID)
+	_, err := p.at.API.ListServiceAccountKeys(ctx, id)
 	switch {
 	case errors.Is(err, terdutapi.ErrNotFound):
 		return nil, nil
 	case errors.Is(err, terdutapi.ErrRouteMissing) && p.wanted:
 		return nil, nil
 	case errors.Is(err, terdutapi.ErrRouteMissing):
-		return &accountFacts{id: r.AccountID}, nil
+		return &accountFacts{id: id}, nil
 	case err != nil:
 		return nil, explain(err, "make sure that the team's service account is gone")
 	}
 	return nil, outcome.Unknown(v1alpha1.ConditionCredentialsReady, v1alpha1.ReasonUnexpectedAnswer,
-		"look for the service account of the team: the list lacks account %d, which the server has", r.AccountID)
+		"look for the service account of the team: the list lacks account %d, which the server has", id)
+}
+
+// lastID is the account of the wanted name that there was the last time; 0 when
+// there was none.
+func (f *keyFacts) lastID() int64 {
+	switch r := f.record; {
+	case r == nil || r.Account != f.name:
+		return 0
+	case r.AccountID != 0:
+		return r.AccountID
+	}
+	return f.secret.accountID // it was made, and is about to be recorded
 }
 
 func (p *keyPass) cached(ctx context.Context) (*corev1.Secret, error) {

@@ -40,6 +40,7 @@ func TestDecide(t *testing.T) {
 		{"a key may be chosen", keyFacts{wanted: true, chosen: true, record: intended, secret: empty}, chooseKey},
 		{"it is chosen", keyFacts{wanted: true, chosen: true, record: intended, secret: drafted}, createAccount},
 		{"crash after the call", keyFacts{wanted: true, chosen: true, record: intended, secret: drafted, account: account()}, acknowledge},
+		{"chosen just now, and an account of before", keyFacts{wanted: true, chosen: true, fresh: true, record: intended, secret: drafted, account: account()}, deleteAccount},
 		{"chosen, and two keys", keyFacts{wanted: true, chosen: true, record: intended, secret: drafted, account: account(func(a *accountFacts) { a.keys = []int64{6, 7} })}, deleteAccount},
 		{"chosen, of another team", keyFacts{wanted: true, chosen: true, record: intended, secret: drafted, account: account(func(a *accountFacts) { a.teamID = 4 })}, deleteAccount},
 		{"chosen, and a key of before", keyFacts{wanted: true, chosen: true, record: recorded, secret: good}, chooseKey},
@@ -72,6 +73,27 @@ func TestDecide(t *testing.T) {
 	} {
 		c.facts.name, c.facts.teamID = named, 3
 		if got := decide(c.facts); got != c.want {
+			t.Errorf("%s: %d, want %d", c.name, got, c.want)
+		}
+	}
+}
+
+// TestLastID: an account is doubted to be gone as soon as the Secret names it,
+// which is before the status does.
+func TestLastID(t *testing.T) {
+	made := secretFacts{exists: true, whole: true, accountID: 5, keyID: 6}
+	for _, c := range []struct {
+		name   string
+		record *v1alpha1.TeamCredentials
+		want   int64
+	}{
+		{"nothing recorded", nil, 0},
+		{"a record of another TerdutTeam", &v1alpha1.TeamCredentials{Account: "other", AccountID: 4}, 0},
+		{"recorded", &v1alpha1.TeamCredentials{Account: named, AccountID: 4}, 4},
+		{"made, and not recorded yet", &v1alpha1.TeamCredentials{Account: named}, 5},
+	} {
+		f := keyFacts{name: named, record: c.record, secret: made}
+		if got := f.lastID(); got != c.want {
 			t.Errorf("%s: %d, want %d", c.name, got, c.want)
 		}
 	}
