@@ -38,6 +38,8 @@ type history struct {
 	secrets map[string]string
 	// replaced are keys that stood in a Secret, by their value.
 	replaced map[string]replaced
+	// undone is what may be taken back.
+	undone undone
 	// broken is what must never happen and did.
 	broken []string
 	// left are rules that were let go while a policy stands.
@@ -47,7 +49,7 @@ type history struct {
 }
 
 func newHistory(r *Run) *history {
-	return &history{run: r, created: map[string]int{}, deleted: map[string]int{}, changed: map[string]int{}, secrets: map[string]string{}, replaced: map[string]replaced{}, pardoned: map[types.UID]bool{}}
+	return &history{run: r, created: map[string]int{}, deleted: map[string]int{}, changed: map[string]int{}, secrets: map[string]string{}, replaced: map[string]replaced{}, pardoned: map[types.UID]bool{}, undone: newUndone()}
 }
 
 // count is how many changes there were on both planes.
@@ -79,6 +81,7 @@ func (h *history) forget() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.created, h.deleted, h.changed = map[string]int{}, map[string]int{}, map[string]int{}
+	h.undone = newUndone()
 }
 
 // change is told of every change on the API server.
@@ -114,26 +117,38 @@ func (h *history) call(req *http.Request, server *refserver.Server) (*http.Respo
 		before = h.liveKeys()
 	}
 	var was []string
+	var sent string
 	if req.Method == http.MethodPatch || req.Method == http.MethodPut {
-		was = contents(types.NamespacedName{}, server)
+		was, sent = contents(types.NamespacedName{}, server), bodyOf(req)
 	}
 	answer, err := server.Transport().RoundTrip(req)
 	// What the server refuses changes nothing, such as the bootstrap that is asked
 	// for once per resync while its key is lost.
-	if err == nil && answer.StatusCode < 300 {
-		h.writes++
-		switch route := inject.Template(req.URL.Path); req.Method {
-		case http.MethodPost:
-			h.created["POST "+route]++
-			h.made(route)
-		case http.MethodPatch, http.MethodPut:
-			if !slices.Equal(was, contents(types.NamespacedName{}, server)) {
-				h.changed[req.Method+" "+route]++
-			}
-		case http.MethodDelete:
+	if err != nil || answer.StatusCode >= 300 {
+		return answer, err
+	}
+	h.writes++
+	switch route := inject.Template(req.URL.Path); req.Method {
+	case http.MethodPost:
+		h.created["POST "+route]++
+		h.made(route)
+		return answer, h.undone.posted(req.URL.Path, answer)
+	case http.MethodPatch, http.MethodPut:
+		if !slices.Equal(was, contents(types.NamespacedName{}, server)) {
+			h.changed[req.Method+" "+route]++
+			h.undone.altered(req, sent)
+		}
+	case http.MethodDelete:
+		h.destroyed(route, before)
+		collection, changes, taken := h.undone.takenBack(req.URL.Path)
+		if !taken {
 			h.deleted["DELETE "+route]++
-			h.destroyed(route, before)
+			break
+		}
+		h.created["POST "+collection]--
+		for change, times := range changes {
+			h.changed[change] -= times
 		}
 	}
-	return answer, err
+	return answer, nil
 }

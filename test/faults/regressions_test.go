@@ -73,6 +73,26 @@ func TestRegressions(t *testing.T) {
 			"rotate-server-mirrored", "read-empty @ CACHE list TerdutTeam / #1",
 		},
 		{
+			"a single 401 while a new key was tried had it revoked, and the exchange given up",
+			"install", "read-401 @ REST GET /api/teams #2",
+		},
+		{
+			"one list of keys without the one that was exchanged left that valid for ever",
+			"install", "read-empty @ REST GET /api/users/{id}/api-keys #2",
+		},
+		{
+			"a cache that showed a server which was gone had the Secrets with its key made again",
+			"install-external", "spread-back @ K8S patch Secret platform/terdut-operator-credentials #1",
+		},
+		{
+			"one list without a switch that was there had it pass for one that was just made, and not for one that was found",
+			"old-statuses", "read-empty @ REST GET /api/teams/{id}/deadman-switches #1",
+		},
+		{
+			"one list without an account that had just been made had another key written over its key, and that passed for it",
+			"orphan-and-back", "read-empty @ REST GET /api/service-accounts #7",
+		},
+		{
 			"the campaign dropped what the operator logs, and with it why a policy stayed",
 			"delete-server-children-team", "422 @ REST PUT /api/teams/{id}/escalation #1",
 		},

@@ -126,6 +126,9 @@ func (h *history) made(route string) {
 type replaced struct {
 	where string
 	owner types.UID
+	// token is what the owner was asked with when it was exchanged, and because is
+	// the same if it was exchanged for that; both may be empty.
+	token, because string
 	until time.Time
 }
 
@@ -146,10 +149,40 @@ func (h *history) replace(c world.Change) {
 	}
 	now := secretData(c.After)
 	for name, value := range secretData(c.Before) {
-		if now[name] != value && looksLikeKey(value) {
-			h.replaced[value] = replaced{where: idOf(c.Before).String() + " " + name, owner: owner.GetUID(), until: h.run.now().Add(graceOf(owner) - slack)}
+		if now[name] == value || !looksLikeKey(value) {
+			continue
+		}
+		old := replaced{
+			where: idOf(c.Before).String() + " " + name, owner: owner.GetUID(),
+			token: v1alpha1.RotateToken(owner), because: h.run.rotatesFor(owner),
+			until: h.run.now().Add(graceOf(owner) - slack),
+		}
+		h.onceFor(old)
+		h.replaced[value] = old
+	}
+}
+
+// onceFor: a key is exchanged once for each time that somebody asks for it.
+func (h *history) onceFor(now replaced) {
+	for _, old := range h.replaced {
+		if now.because != "" && old.because == now.because && old.owner == now.owner && old.where == now.where {
+			h.violated("%s was exchanged twice for the one token %q", now.where, now.because)
 		}
 	}
+}
+
+// rotatesFor is the token for which an object's key is being exchanged; empty
+// when nobody has asked for that.
+func (r *Run) rotatesFor(owner *unstructured.Unstructured) string {
+	if owner.GetKind() != "TerdutServer" {
+		token, _, _ := unstructured.NestedString(owner.Object, "status", "pending", "rotate")
+		return token
+	}
+	name := types.NamespacedName{Namespace: owner.GetNamespace(), Name: v1alpha1.NextCredentialsSecretName(owner.GetName())}
+	if next := r.World.Object(world.ID{Kind: "Secret", NamespacedName: name}); next != nil {
+		return next.GetAnnotations()[v1alpha1.AnnotationRotate]
+	}
+	return ""
 }
 
 // slack is how much earlier a grace may be over: its end is recorded before the
@@ -173,7 +206,7 @@ func graceOf(o *unstructured.Unstructured) time.Duration {
 func (h *history) inGrace(out held) {
 	for value, old := range h.replaced {
 		stays := slices.ContainsFunc(h.run.World.Objects(kinds...), func(o *unstructured.Unstructured) bool {
-			return o.GetUID() == old.owner && o.GetDeletionTimestamp() == nil && !rotates(o)
+			return o.GetUID() == old.owner && o.GetDeletionTimestamp() == nil && !rotatesAgain(o, old.token)
 		})
 		if opened := h.run.opensNow(value); stays && h.run.now().Before(old.until) && opened != "a key that opens nothing" {
 			out[old.where+", until its grace is over"] = opened
@@ -181,15 +214,16 @@ func (h *history) inGrace(out held) {
 	}
 }
 
-// rotates tells whether somebody asks for one more key. There is never more than
-// one that was replaced and still works: the one before goes.
-func rotates(o *unstructured.Unstructured) bool {
+// rotatesAgain tells whether somebody asks for one more key than with a token.
+// There is never more than one that was replaced and still works: the one before
+// goes.
+func rotatesAgain(o *unstructured.Unstructured, before string) bool {
 	done, _, _ := unstructured.NestedString(o.Object, "status", "rotated")
 	if o.GetKind() == "TerdutServer" {
 		done, _, _ = unstructured.NestedString(o.Object, "status", "credentials", "rotated")
 	}
 	token := v1alpha1.RotateToken(o)
-	return token != "" && token != done
+	return token != "" && token != done && token != before
 }
 
 func (r *Run) now() time.Time {
