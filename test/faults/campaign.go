@@ -34,6 +34,7 @@ func (s Scenario) play(faults ...inject.Fault) (r *Run, err error) {
 	r.Injector.Arm(faults...)
 	r.watch.forget()
 	for i, step := range s.Steps {
+		r.Injector.Step()
 		if err = step(r); err == nil {
 			err = r.Settle()
 		}

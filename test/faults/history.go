@@ -128,7 +128,8 @@ func (h *history) call(req *http.Request, server *refserver.Server) (*http.Respo
 		return answer, err
 	}
 	h.writes++
-	switch route := inject.Template(req.URL.Path); req.Method {
+	route := inject.Template(req.URL.Path)
+	switch req.Method {
 	case http.MethodPost:
 		h.created["POST "+route]++
 		h.made(route)
@@ -140,15 +141,20 @@ func (h *history) call(req *http.Request, server *refserver.Server) (*http.Respo
 		}
 	case http.MethodDelete:
 		h.destroyed(route, before)
-		collection, changes, taken := h.undone.takenBack(req.URL.Path)
-		if !taken {
-			h.deleted["DELETE "+route]++
-			break
-		}
-		h.created["POST "+collection]--
-		for change, times := range changes {
-			h.changed[change] -= times
-		}
+		h.countDeleted(req.URL.Path, route)
 	}
 	return answer, nil
+}
+
+// countDeleted counts a DELETE, or takes out of the count what it has undone.
+func (h *history) countDeleted(path, route string) {
+	collection, changes, taken := h.undone.takenBack(path)
+	if !taken {
+		h.deleted["DELETE "+route]++
+		return
+	}
+	h.created["POST "+collection]--
+	for change, times := range changes {
+		h.changed[change] -= times
+	}
 }

@@ -77,9 +77,9 @@ func (f family) plans(ref *reference, some []inject.Mode) (out []plan, pruned in
 			if len(some) > 0 && !slices.Contains(some, mode) {
 				continue
 			}
-			if slices.Contains(point.Modes, mode) {
+			if slices.Contains(point.Modes, mode) && !point.Again {
 				out = append(out, plan{{Label: point.Label, Mode: mode}})
-			} else if applies(mode, point.Label) {
+			} else if point.Again || applies(mode, point.Label) {
 				pruned++
 			}
 		}

@@ -56,6 +56,10 @@ func adoptions() []Scenario {
 				remove(second),
 			),
 		}, Ends: ready(theirTeam), Orphans: true},
+		{Name: "copied-record", Before: before(none, apply(fmt.Sprintf(justTeam, "payments")), apply(onServerOf("payments", "Orders", "second"))), Steps: []Step{
+			copyRecord(theirTeam, second),
+			together(ready(theirTeam), says(second, "Synced", conflict), remove(second)),
+		}, Ends: ready(theirTeam), Orphans: true},
 		{Name: "two-rules", Before: before(none, apply(here), apply(otherRule)), Steps: []Step{
 			together(says("TerdutEscalationRule platform/second", "Ready", "False "+v1alpha1.ReasonWaitingForRule), remove(ourRule)),
 		}, Ends: ready("TerdutEscalationRule platform/second")},
@@ -108,24 +112,32 @@ func giveWebhook(r *Run) error {
 	return fmt.Errorf("there is no integration among %d keys", len(issued))
 }
 
-// forge copies the record of one team into the status of another, as if that
-// had written it.
+// forge gives an object the record of another one, as if it were its own.
 func forge(from, to string) Step {
+	return giveRecord(from, to, func(record map[string]any, to *unstructured.Unstructured) { record["ownerUID"] = string(to.GetUID()) })
+}
+
+// copyRecord gives an object the record of another one as it stands.
+func copyRecord(from, to string) Step {
+	return giveRecord(from, to, func(map[string]any, *unstructured.Unstructured) {})
+}
+
+func giveRecord(from, to string, change func(record map[string]any, to *unstructured.Unstructured)) Step {
 	return func(r *Run) error {
 		original, err := r.find(from)
 		if err != nil {
 			return err
 		}
-		forged, err := r.find(to)
+		other, err := r.find(to)
 		if err != nil {
 			return err
 		}
 		record, _, _ := unstructured.NestedMap(original.Object, "status", "remote")
-		record["ownerUID"] = string(forged.GetUID())
-		if err := unstructured.SetNestedMap(forged.Object, record, "status", "remote"); err != nil {
-			return fmt.Errorf("forge the record of %s: %w", to, err)
+		change(record, other)
+		if err := unstructured.SetNestedMap(other.Object, record, "status", "remote"); err != nil {
+			return fmt.Errorf("write the record of %s: %w", to, err)
 		}
-		return r.User.Status().Update(context.Background(), forged)
+		return r.User.Status().Update(context.Background(), other)
 	}
 }
 

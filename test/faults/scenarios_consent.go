@@ -15,6 +15,7 @@ func consents() []Scenario {
 		return apply(fmt.Sprintf(bare, ownDSN, "  allowedTeams: {namespaces: {"+namespaces+"}}"))
 	}
 	selector := `from: Selector, selector: {matchLabels: {terdut.ryuvia.com/allowed: "true"}}`
+	mirror := "Secret payments/terdut.platform-terdut-credentials"
 	refused := "False " + v1alpha1.ReasonRefNotPermitted
 	begin := []Step{serve(everything), together(apply(namespaces), apply(database), admit("from: Same"))}
 	unlabel := merge("Namespace payments", `{"metadata":{"labels":{"terdut.ryuvia.com/allowed":null}}}`)
@@ -22,7 +23,7 @@ func consents() []Scenario {
 	mirrored := before(installed(everything, "Mirrored"), apply(there))
 	copied := before(installed(everything, "Mirrored"), apply(fmt.Sprintf(justTeam, "payments")))
 	return []Scenario{
-		{Name: "consent", Before: mirrored, Steps: []Step{from("None"), from("All")}},
+		{Name: "consent", Before: mirrored, Steps: []Step{from("None"), together(absent(mirror), from("All")), from("None")}, Ends: absent(mirror)},
 		{Name: "consent-late", Before: begin, Steps: []Step{
 			apply(fmt.Sprintf(justTeam, "payments") + "\n---\n" + fmt.Sprintf(justSource, "payments")),
 			together(says(theirTeam, "ReferencesResolved", refused), admit("from: All")),

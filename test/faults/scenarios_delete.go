@@ -2,16 +2,20 @@ package faults
 
 import (
 	"fmt"
+	"slices"
 	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	v1alpha1 "git.ryuvia.com/niklas/terdut-operator/api/terdut/v1alpha1"
 )
 
 // deletions are the ends of everything, in each order and under bad omens.
 func deletions() []Scenario {
-	across := before(installed(everything, "OperatorOnly"), apply(there))
+	none := installed(everything, "OperatorOnly")
+	across := before(none, apply(there))
 	scoped := before(installed(everything, "Scoped"), apply(there))
-	chain := before(installed(everything, "OperatorOnly"), apply(here))
+	chain := before(none, apply(here))
 	mirrored := before(installed(everything, "Mirrored"), apply(fmt.Sprintf(justTeam, "payments")))
 	everythingThere := append([]string{theServer}, theirChain...)
 	credentials := "Secret platform/terdut-operator-credentials"
@@ -48,11 +52,42 @@ func deletions() []Scenario {
 		{Name: "delete-before-the-database", Before: []Step{serve(everything), together(apply(namespaces), apply(fmt.Sprintf(server, "Scoped")), apply(there))}, Steps: []Step{
 			remove(everythingThere...),
 		}, Ends: absent(everythingThere...)},
+		{Name: "finalizers-of-others", Before: none, Steps: []Step{
+			together(apply(here), onEach(ourChain, hold("example.com/first"))),
+			together(onEach(ourChain, isHeld("example.com/first")), onEach(ourChain, hold("example.com/second")), remove(ourChain...)),
+			onEach(ourChain, func(text string) Step { return together(isHeld("example.com/second")(text), strip(text)) }),
+		}, Ends: absent(ourChain...)},
 		{Name: "finalizers-stripped", Before: chain, Steps: []Step{
 			onEach(append([]string{theServer}, ourChain...), strip), remove(ourChain...),
 		}, Ends: absent(ourChain...)},
 	}
 	return append(out, inEachOrder(across)...)
+}
+
+// hold puts a finalizer of somebody else's on an object.
+func hold(finalizer string) func(text string) Step {
+	return func(text string) Step {
+		return edit(text, func(o *unstructured.Unstructured) error {
+			o.SetFinalizers(append(o.GetFinalizers(), finalizer))
+			return nil
+		})
+	}
+}
+
+// isHeld checks that it is still there.
+func isHeld(finalizer string) func(text string) Step {
+	return func(text string) Step {
+		return func(r *Run) error {
+			object, err := r.find(text)
+			if err != nil {
+				return err
+			}
+			if !slices.Contains(object.GetFinalizers(), finalizer) {
+				return fmt.Errorf("%s has lost the finalizer %q of somebody else's", text, finalizer)
+			}
+			return nil
+		}
+	}
 }
 
 // inEachOrder deletes server, team and what is on it one after the other.

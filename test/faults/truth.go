@@ -129,7 +129,7 @@ type replaced struct {
 	// token is what the owner was asked with when it was exchanged, and because is
 	// the same if it was exchanged for that; both may be empty.
 	token, because string
-	until time.Time
+	until          time.Time
 }
 
 // replace remembers the keys that a change of a Secret takes out of it. Who had

@@ -32,15 +32,16 @@ func (r *Reconciler) retract(ctx context.Context, server *v1alpha1.TerdutServer,
 	if err != nil {
 		return err
 	}
-	if err = r.stillThere(ctx, server, wanted, found); err != nil {
+	// Nothing is known of a copy that is not to be seen: it stays as recorded.
+	spared := slices.Concat(wanted, r.unwatched(server).Mirrors)
+	if err = r.stillThere(ctx, server, spared, found); err != nil {
 		return err
 	}
 	current, err := r.currentKey(ctx, server)
 	if err != nil {
 		return err
 	}
-	// Nothing is known of a copy that is not to be seen: it stays as recorded.
-	change := exposures(server, slices.Concat(wanted, r.unwatched(server).Mirrors), found, current)
+	change := exposures(server, spared, found, current)
 	if err = r.proveUnwanted(ctx, server, change.gone); err != nil {
 		return err
 	}
@@ -77,23 +78,36 @@ func (r *Reconciler) removeMirror(ctx context.Context, mirror *corev1.Secret) er
 
 // stillThere looks at the copies that are to go as they are now: one that the
 // cache shows and that has gone would be taken away, and its key exchanged,
-// twice.
-func (r *Reconciler) stillThere(ctx context.Context, server *v1alpha1.TerdutServer, wanted []string, found map[string]*corev1.Secret) error {
-	for namespace, cached := range found {
-		if slices.Contains(wanted, namespace) {
+// twice. So would one that the cache does not show, and the status names.
+func (r *Reconciler) stillThere(ctx context.Context, server *v1alpha1.TerdutServer, spared []string, found map[string]*corev1.Secret) error {
+	for _, namespace := range holders(server, found) {
+		if slices.Contains(spared, namespace) {
 			continue
 		}
-		live, err := r.Engine.ReadSecret(ctx, namespace, cached.Name)
-		if err != nil {
+		live, err := r.Engine.ReadSecret(ctx, namespace, v1alpha1.MirrorSecretName(server.Name, server.Namespace))
+		switch {
+		case apierrors.IsForbidden(err) && found[namespace] == nil:
+			// Whoever administers the namespace does not let the operator look.
+		case err != nil:
 			return err
-		}
-		if live == nil || !isMirror(live, server) {
+		case live == nil || !isMirror(live, server):
 			delete(found, namespace)
-			continue
+		default:
+			found[namespace] = live
 		}
-		found[namespace] = live
 	}
 	return nil
+}
+
+// holders are the namespaces that have a copy, or had one when that was last
+// written down.
+func holders(server *v1alpha1.TerdutServer, found map[string]*corev1.Secret) []string {
+	had := slices.Collect(maps.Keys(found))
+	if known := server.Status.Credentials; known != nil {
+		had = append(had, known.MirrorNamespaces...)
+	}
+	slices.Sort(had)
+	return slices.Compact(had)
 }
 
 // currentKey is the ID of the key in use; 0 when it is not known. What stands on
@@ -118,17 +132,14 @@ type exposure struct {
 // it went with its namespace, or somebody deleted it.
 func exposures(server *v1alpha1.TerdutServer, wanted []string, found map[string]*corev1.Secret, current int64) exposure {
 	var e exposure
-	had := slices.Collect(maps.Keys(found))
 	if known := server.Status.Credentials; known != nil {
 		for _, x := range known.Exposed {
 			if !slices.Contains(wanted, x.Namespace) { // who is to have the key may know it
 				e.exposed = append(e.exposed, x)
 			}
 		}
-		had = append(had, known.MirrorNamespaces...)
 	}
-	slices.Sort(had)
-	for _, namespace := range slices.Compact(had) {
+	for _, namespace := range holders(server, found) {
 		if slices.Contains(wanted, namespace) {
 			continue
 		}

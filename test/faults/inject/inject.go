@@ -42,6 +42,10 @@ type Point struct {
 	// Modes are those that make a difference: a cache does not fail, and what is
 	// empty cannot be shown empty by mistake.
 	Modes []Mode
+	// Again is true of a question that was asked twice since anything has changed:
+	// who waits asks the same again and again, and a wrong answer is met with what
+	// was decided of the one before.
+	Again bool
 }
 
 // Injector counts the points of all incarnations. Its lock keeps the books
@@ -58,6 +62,8 @@ type Injector struct {
 	// faults are still to come.
 	faults []Fault
 	counts map[string]int
+	// asked is how often each question was asked since anything has changed.
+	asked map[string]int
 	// effects, changes and reads are what was there, in order.
 	effects        []string
 	changes, reads []Point
@@ -81,6 +87,13 @@ func (j *Injector) Arm(faults ...Fault) {
 		j.turns = newTurns(j.faults[i].Label)
 		j.faults = slices.Delete(j.faults, i, i+1)
 	}
+}
+
+// Step begins a step: what people do may change what the points do not show.
+func (j *Injector) Step() {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	clear(j.asked)
 }
 
 // Fired tells whether every fault has met its point.
@@ -140,6 +153,7 @@ func (j *Injector) Changed(what string, modes ...Mode) (Mode, bool) {
 		return 0, false
 	}
 	j.changes = append(j.changes, Point{Label: label, Modes: modes})
+	clear(j.asked)
 	if fault == nil {
 		return 0, false
 	}
@@ -198,6 +212,7 @@ func (j *Injector) effect(ctx context.Context, fence *Fence, r request) error {
 	label, fault := j.next(r.what)
 	if label != "" {
 		j.effects = append(j.effects, label)
+		clear(j.asked)
 	}
 	j.mu.Unlock()
 	if fault == nil {

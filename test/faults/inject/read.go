@@ -41,7 +41,7 @@ func (j *Injector) read(ctx context.Context, fence *Fence, q question) error {
 	label, fault := j.next(q.what)
 	at := len(j.reads)
 	if label != "" {
-		j.reads = append(j.reads, Point{Label: label})
+		j.reads = append(j.reads, Point{Label: label, Again: j.again(q.what)})
 	}
 	j.mu.Unlock()
 	if fault != nil {
@@ -67,6 +67,16 @@ func (j *Injector) read(ctx context.Context, fence *Fence, q question) error {
 	defer j.mu.Unlock()
 	j.reads[at].Modes = modes
 	return err
+}
+
+// again counts a question, and tells whether it was asked twice since anything
+// has changed. It holds the lock.
+func (j *Injector) again(what string) bool {
+	if j.asked == nil {
+		j.asked = map[string]int{}
+	}
+	j.asked[what]++
+	return j.asked[what] > 2
 }
 
 // Live injects into what one incarnation reads from the API server.

@@ -64,6 +64,33 @@ func TestPoints(t *testing.T) {
 	}
 }
 
+// TestAgain: who asks the same a third time while nothing changes gets no wrong
+// answer of its own; after an effect, a change or a step it does.
+func TestAgain(t *testing.T) {
+	j := &Injector{}
+	j.Arm()
+	again := func() (out []bool) {
+		before := len(j.Reads())
+		for range 3 {
+			ask(t, j.REST(&Fence{}, teams{}))
+		}
+		for _, r := range j.Reads()[before:] {
+			out = append(out, r.Again)
+		}
+		return out
+	}
+	want := []bool{false, false, true}
+	for _, between := range []struct {
+		what string
+		do   func()
+	}{{"nothing", func() {}}, {"a change", func() { j.Changed("Secret ns/a") }}, {"a step", j.Step}} {
+		between.do()
+		if got := again(); !slices.Equal(got, want) {
+			t.Errorf("after %s: %v, want %v", between.what, got, want)
+		}
+	}
+}
+
 // TestStops: a process that is told to end has its requests cancelled, and no
 // other one.
 func TestStops(t *testing.T) {
