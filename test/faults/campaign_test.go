@@ -263,16 +263,22 @@ func inBubble(t *testing.T, s Scenario, ref *reference, faults []inject.Fault) (
 	return v
 }
 
-// repeat plays one run alone.
-func repeat(t *testing.T, name, texts string) {
-	var faults []inject.Fault
-	for _, text := range strings.Split(texts, " && ") {
+// parse reads faults as a plan prints them.
+func parse(t *testing.T, texts string) (faults []inject.Fault) {
+	t.Helper()
+	for text := range strings.SplitSeq(texts, " && ") {
 		f, err := inject.Parse(text)
 		if err != nil {
 			t.Fatal(err)
 		}
 		faults = append(faults, f)
 	}
+	return faults
+}
+
+// repeat plays one run alone.
+func repeat(t *testing.T, name, texts string) {
+	faults := parse(t, texts)
 	for _, s := range Scenarios() {
 		if s.Name != name {
 			continue

@@ -20,8 +20,8 @@ type catch struct {
 	Wrong  []string `json:"wrong"`
 }
 
-// TestHunt plays the runs of the campaign with one fault each until the first
-// complaint of an oracle or of a step that expects something, and prints that.
+// TestHunt plays the runs of the campaign with one fault each, and those pairs in
+// which the process ends with a key in memory, until the first complaint of an oracle or of a step that expects something, and prints that.
 // HUNT names the scenarios, separated by commas; without it there is nothing to
 // do. A scenario that does not come to rest by itself is a failure, and no
 // complaint.
@@ -73,10 +73,29 @@ func hunt(t *testing.T, s Scenario) *catch {
 		more, _ := f.plans(ref, nil)
 		plans = append(plans, more...)
 	}
+	var pairs []plan
 	for _, p := range append([]plan{nil}, scattered(plans)...) {
-		if wrong := judged(inBubble(t, s, ref, p).Wrong); len(wrong) > 0 && innocent(t, s, p) {
-			return &catch{Scenario: s.Name, Faults: p.String(), Wrong: wrong}
+		v := inBubble(t, s, ref, p)
+		if found := caught(t, s, p, v); found != nil {
+			return found
 		}
+		if len(p) == 1 {
+			pairs = append(pairs, endsWithKey(p[0], v.Effects)...)
+		}
+	}
+	for _, p := range pairs {
+		if found := caught(t, s, p, inBubble(t, s, ref, p)); found != nil {
+			return found
+		}
+	}
+	return nil
+}
+
+// caught is the complaint about a run, if it is about the seed.
+func caught(t *testing.T, s Scenario, p plan, v Verdict) *catch {
+	t.Helper()
+	if wrong := judged(v.Wrong); len(wrong) > 0 && innocent(t, s, p) {
+		return &catch{Scenario: s.Name, Faults: p.String(), Wrong: wrong}
 	}
 	return nil
 }

@@ -107,10 +107,12 @@ const others = 20
 // pairs are the second faults after a first one: those that are named, and the
 // rest. trace are the effects of the run with the first one, so that what is done
 // to recover is interrupted too. Of a short scenario all pairs are named; of
-// others crash-after and lost-response, up to near effects apart.
+// others crash-after and lost-response, up to near effects apart, and ends of the
+// process while a key cannot be written.
 func pairs(ref *reference, first inject.Fault, trace []string) (named, rest []plan) {
 	hard := []inject.Mode{inject.CrashAfter, inject.LostResponse}
 	at := slices.Index(trace, first.Label)
+	named = endsWithKey(first, trace)
 	for i := at + 1; at >= 0 && i < len(trace); i++ {
 		for _, mode := range inject.Modes() {
 			pair := plan{first, {Label: trace[i], Mode: mode}}
@@ -122,6 +124,19 @@ func pairs(ref *reference, first inject.Fault, trace []string) (named, rest []pl
 		}
 	}
 	return named, rest
+}
+
+// endsWithKey are the pairs in which a Secret cannot be written, and the process
+// is told to end soon after it: what was to go there is in memory only.
+func endsWithKey(first inject.Fault, trace []string) (out []plan) {
+	at := slices.Index(trace, first.Label)
+	if at < 0 || first.Mode != inject.TooMany || !strings.Contains(first.Label, " apply Secret ") {
+		return nil
+	}
+	for _, label := range trace[at+1 : min(at+1+near, len(trace))] {
+		out = append(out, plan{first, {Label: label, Mode: inject.StopBefore}})
+	}
+	return out
 }
 
 // Singles are all faults of some modes at some points.

@@ -4,8 +4,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"git.ryuvia.com/niklas/terdut-operator/test/faults/inject"
 )
 
 // TestRegressions plays what once went wrong, whatever the sample of the
@@ -103,11 +101,8 @@ func TestRegressions(t *testing.T) {
 			if i < 0 {
 				t.Fatalf("there is no scenario %q any more", c.scenario)
 			}
-			fault, err := inject.Parse(c.fault)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if v := inBubble(t, all[i], referenceOf(t, all[i]), []inject.Fault{fault}); len(v.Wrong) > 0 || !v.Fired {
+			faults := parse(t, c.fault)
+			if v := inBubble(t, all[i], referenceOf(t, all[i]), faults); len(v.Wrong) > 0 || !v.Fired {
 				t.Errorf("%s: %s", c.why, strings.Join(v.Wrong, "\n\t"))
 			}
 		})
