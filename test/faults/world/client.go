@@ -83,6 +83,7 @@ func (c *Client) Create(ctx context.Context, obj client.Object, opts ...client.C
 			}
 			given.SetResourceVersion("")
 			named(given)
+			rollsByDefault(given)
 			return merged(r.kind.managers[""].UpdateNoErrors(empty, given, r.manager), nil)
 		})
 	})

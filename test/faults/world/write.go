@@ -95,6 +95,7 @@ func (w *World) create(r write, make func(*unstructured.Unstructured) (*unstruct
 		return nil, err
 	}
 	named(made)
+	rollsByDefault(made)
 	made.SetGroupVersionKind(r.kind.gvk)
 	made.SetUID(w.newUID())
 	made.SetCreationTimestamp(metav1.NewTime(time.Now().UTC().Truncate(time.Second)))
@@ -121,6 +122,20 @@ func named(object *unstructured.Unstructured) {
 	}
 	labels[corev1.LabelMetadataName] = object.GetName()
 	object.SetLabels(labels)
+}
+
+// rollsByDefault gives a Deployment the strategy that it has when nobody names
+// one. Whoever creates it that way owns it, and it is in the way of another one.
+func rollsByDefault(object *unstructured.Unstructured) {
+	if object.GetKind() != "Deployment" {
+		return
+	}
+	spec, ok := object.Object["spec"].(map[string]any)
+	if ok && spec["strategy"] == nil {
+		spec["strategy"] = map[string]any{
+			"type": "RollingUpdate", "rollingUpdate": map[string]any{"maxSurge": "25%", "maxUnavailable": "25%"},
+		}
+	}
 }
 
 // admits tells whether the namespace takes new objects.
