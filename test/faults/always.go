@@ -167,7 +167,7 @@ type held map[string]string
 func (h *history) liveKeys() held {
 	out := held{}
 	for _, secret := range h.run.World.Objects("Secret") {
-		if secret.GetDeletionTimestamp() != nil || h.ownerGoes(secret) || h.unasked(secret) {
+		if secret.GetDeletionTimestamp() != nil || h.ownerGoes(secret) || h.unasked(secret) || h.unannounced(secret) {
 			continue
 		}
 		for name, value := range secretData(secret) {
@@ -188,6 +188,22 @@ func (h *history) ownerGoes(secret *unstructured.Unstructured) bool {
 		}
 	}
 	return false
+}
+
+// unannounced tells whether a Secret has the key of a source that has not said
+// yet where its key is: it is being made, or cannot be had.
+func (h *history) unannounced(secret *unstructured.Unstructured) bool {
+	owners := secret.GetOwnerReferences()
+	if len(owners) == 0 || owners[0].Kind != "TerdutAlertSource" {
+		return false
+	}
+	name := types.NamespacedName{Namespace: secret.GetNamespace(), Name: owners[0].Name}
+	source := h.run.World.Object(world.ID{Kind: "TerdutAlertSource", NamespacedName: name})
+	if source == nil {
+		return false
+	}
+	_, announced, _ := unstructured.NestedString(source.Object, "status", "webhookURLSecretRef", "name")
+	return !announced
 }
 
 // unasked tells whether a Secret has the key of a team, and the owner of the

@@ -92,6 +92,8 @@ func (h *history) change(c world.Change) {
 	switch {
 	case c.Before == nil:
 		h.created[c.ID.String()]++
+	case c.After == nil && h.withdrawn(c):
+		h.created[c.ID.String()]--
 	case c.After == nil:
 		h.deleted[c.ID.String()]++
 	}
@@ -103,6 +105,16 @@ func (h *history) change(c world.Change) {
 		}
 	}
 	h.always(c)
+}
+
+// withdrawn tells whether a Secret goes that was made for what is taken back as
+// well. Each is forgiven once.
+func (h *history) withdrawn(c world.Change) bool {
+	if c.Kind != "Secret" || h.undone.forgiven[c.ID.String()] || h.created[c.ID.String()] == 0 || !h.unannounced(c.Before) {
+		return false
+	}
+	h.undone.forgiven[c.ID.String()] = true
+	return true
 }
 
 // call carries out a request to a server.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
@@ -46,10 +47,38 @@ func removeSurplus(ctx context.Context, c client.Client, owner string, want *uns
 	if err != nil {
 		return fmt.Errorf("encode what is to go from a status: %w", err)
 	}
-	if err = c.Status().Patch(ctx, got, client.RawPatch(types.MergePatchType, raw), client.FieldOwner(owner)); err != nil {
+	return patch(ctx, c, owner, got, client.RawPatch(types.MergePatchType, raw), config)
+}
+
+// replace puts a status in the place of the one that is there, of exactly that
+// version: what others have put beside ours may make no valid status with it, and
+// nothing could ever be written again. refusal is that of the apply; where this is
+// refused as well, it was about the status itself.
+func replace(
+	ctx context.Context, c client.Client, owner string, want *unstructured.Unstructured, config runtime.ApplyConfiguration, refusal error,
+) error {
+	raw, err := json.Marshal([]map[string]any{
+		// "add" replaces what exists. With "replace" another version is a 409.
+		{"op": "add", "path": "/status", "value": want.Object["status"]},
+		{"op": "replace", "path": "/metadata/resourceVersion", "value": want.GetResourceVersion()},
+	})
+	if err != nil {
+		return fmt.Errorf("encode a status: %w", err)
+	}
+	err = patch(ctx, c, owner, want.DeepCopy(), client.RawPatch(types.JSONPatchType, raw), config)
+	if apierrors.IsInvalid(err) {
+		return refusal
+	}
+	return err
+}
+
+// patch patches a status and leaves the answer in config.
+func patch(ctx context.Context, c client.Client, owner string, object client.Object, with client.Patch, config runtime.ApplyConfiguration) error {
+	if err := c.Status().Patch(ctx, object, with, client.FieldOwner(owner)); err != nil {
 		return err
 	}
-	if raw, err = json.Marshal(got.Object); err == nil {
+	raw, err := json.Marshal(object)
+	if err == nil {
 		err = json.Unmarshal(raw, config)
 	}
 	if err != nil {

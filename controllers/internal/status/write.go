@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -27,14 +28,19 @@ func Into[C any](from any) (*C, error) {
 // Apply writes a whole status. The configuration carries the UID and the
 // resourceVersion of the object that it was computed from, so that an object
 // which has changed meanwhile is refused with a 409, which means only: read
-// again, compute again. What others have put beside it is taken away. The answer
-// is left in config.
+// again, compute again. What others have put beside it is taken away, and a status
+// that is not valid beside that is put in its place whole. The answer is left in
+// config.
 func Apply(ctx context.Context, c client.Client, owner string, config runtime.ApplyConfiguration) error {
 	want, err := decode(config)
 	if err != nil {
 		return err
 	}
-	if err := c.Status().Apply(ctx, config, client.FieldOwner(owner), client.ForceOwnership); err != nil {
+	err = c.Status().Apply(ctx, config, client.FieldOwner(owner), client.ForceOwnership)
+	if apierrors.IsInvalid(err) {
+		return replace(ctx, c, owner, want, config, err)
+	}
+	if err != nil {
 		return err
 	}
 	return removeSurplus(ctx, c, owner, want, config)

@@ -126,7 +126,15 @@ func (k *kind) Update(
 	return now, nil
 }
 
-func (k *kind) Delete(ctx context.Context, at attach.Access, _ *v1alpha1.TerdutAlertSource, id int64) error {
+// Delete deletes an integration. One that was begun, and is taken back because
+// somebody else has its name, has its Secret deleted first: nobody is to find a
+// key there that opens nothing.
+func (k *kind) Delete(ctx context.Context, at attach.Access, s *v1alpha1.TerdutAlertSource, id int64) error {
+	if begun := s.Status.PendingCreate; begun != nil && begun.ID == id && s.DeletionTimestamp == nil {
+		if err := k.withdraw(ctx, s, id); err != nil {
+			return err
+		}
+	}
 	err := at.API.DeleteIntegration(ctx, at.TeamID, id)
 	return connect.Explain(err, v1alpha1.ConditionSynced, fmt.Sprintf("delete integration %d", id))
 }

@@ -186,6 +186,16 @@ func (k *kind) Publish(ctx context.Context, at attach.Access, s *v1alpha1.Terdut
 	return nil
 }
 
+// withdraw deletes the Secret with the key of an integration that is about to be
+// deleted.
+func (k *kind) withdraw(ctx context.Context, s *v1alpha1.TerdutAlertSource, id int64) error {
+	live, err := k.Engine.ReadSecret(ctx, s.Namespace, s.WebhookSecret())
+	if err != nil || live == nil || holds(live, s).id != id {
+		return err
+	}
+	return k.DeleteSecret(ctx, live)
+}
+
 func labels() map[string]string {
 	return map[string]string{v1alpha1.LabelManagedBy: v1alpha1.ManagedBy}
 }

@@ -21,18 +21,23 @@ import (
 const sample = 4
 
 // samples are the scenarios that make test plays.
-var samples = []string{"install", "chain-scoped", "rotate-source", "delete-children-team-server"}
+var samples = []string{"install", "chain-scoped", "rotate-source", "delete-children-team-server", "copied-record"}
 
 // inMemoryOnly are scenarios that cannot be played beside an operator that works
 // all the time, on a clock that is turned on by the hour, and why.
 var inMemoryOnly = map[string]string{
 	"recreated-at-once":    "the team is made again before the operator has seen that it went",
 	"rebuilt-from-git":     "finalizers are taken off and the objects deleted before the operator puts them back",
-	"statuses-lost":        "people and the operator write the same statuses at the same time",
+	"statuses-lost":        sameStatuses,
+	"statuses-lost-across": sameStatuses,
 	"rotate-server-by-age": "each turn of the clock makes the key too old again",
 
 	"delete-tenant-namespace": anyOrder, "delete-server-namespace": anyOrder, "delete-both-namespaces": anyOrder, "delete-namespace-of-all": anyOrder,
 }
+
+// sameStatuses: the second write of a status meets what the operator has made of the
+// first.
+const sameStatuses = "people and the operator write the same statuses at the same time"
 
 // anyOrder: what goes before its team is deleted on the server by itself, so that
 // what is written differs from run to run.

@@ -2,6 +2,11 @@ package world
 
 import (
 	"encoding/json"
+	"maps"
+	"slices"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 )
@@ -19,6 +24,44 @@ func (k *kind) complete(object map[string]any) {
 		}
 	}
 	fill(object, k.schema)
+}
+
+// valid tells, for a custom resource that is complete, which fields it has to
+// have and has not. Nothing else is checked here: what people write is checked by
+// the tests of the definitions.
+func (k *kind) valid(name string, object map[string]any) error {
+	if k.schema == nil {
+		return nil
+	}
+	if missing := lacking(object, k.schema, nil); len(missing) > 0 {
+		return apierrors.NewInvalid(k.gvk.GroupKind(), name, missing)
+	}
+	return nil
+}
+
+// lacking are the required fields that a value does not have.
+func lacking(value any, s *apiextensionsv1.JSONSchemaProps, at *field.Path) (out field.ErrorList) {
+	switch value := value.(type) {
+	case map[string]any:
+		for _, name := range s.Required {
+			if _, there := value[name]; !there {
+				out = append(out, field.Required(at.Child(name), ""))
+			}
+		}
+		for _, name := range slices.Sorted(maps.Keys(value)) {
+			if declares(s, name) {
+				out = append(out, lacking(value[name], property(s, name), at.Child(name))...)
+			}
+		}
+	case []any:
+		if s.Items == nil || s.Items.Schema == nil {
+			return nil
+		}
+		for i := range value {
+			out = append(out, lacking(value[i], s.Items.Schema, at.Index(i))...)
+		}
+	}
+	return out
 }
 
 // completed is a value as it is stored.

@@ -104,6 +104,9 @@ func (w *World) create(r write, make func(*unstructured.Unstructured) (*unstruct
 		made.SetGeneration(1)
 	}
 	r.kind.complete(made.Object)
+	if err := r.kind.valid(r.id.Name, made.Object); err != nil {
+		return nil, err
+	}
 	if r.kind.gvk.Kind == "Secret" && made.Object["type"] == nil {
 		made.Object["type"] = "Opaque"
 	}
@@ -250,6 +253,9 @@ func (w *World) store(r write, live, next *unstructured.Unstructured) (*unstruct
 		}
 	}
 	r.kind.complete(next.Object)
+	if err := r.kind.valid(r.id.Name, next.Object); err != nil {
+		return nil, err
+	}
 	for _, path := range r.kind.fixed {
 		was, _, _ := unstructured.NestedFieldNoCopy(live.Object, path...)
 		is, _, _ := unstructured.NestedFieldNoCopy(next.Object, path...)
