@@ -91,6 +91,22 @@ func TestRegressions(t *testing.T) {
 			"orphan-and-back", "read-empty @ REST GET /api/service-accounts #7",
 		},
 		{
+			"a cache that showed no copy of the key had its loss written down while it stayed, and the key was exchanged twice",
+			"consent", "read-empty @ CACHE list Secret / #1",
+		},
+		{
+			"a cache that showed no teams had the exchanged key revoked while a copy of it was in use",
+			"rotate-server-leaked", "read-empty @ CACHE list TerdutTeam / #4",
+		},
+		{
+			"a cache that showed no rules had a team's policy cleared while the next rule waited",
+			"two-rules", "read-empty @ CACHE list TerdutEscalationRule platform/ #1",
+		},
+		{
+			"a name that turned out to be taken left a Secret with a key that opens nothing",
+			"recreated-at-once", "read-empty @ REST GET /api/teams/{id}/integrations #1",
+		},
+		{
 			"the campaign dropped what the operator logs, and with it why a policy stayed",
 			"delete-server-children-team", "422 @ REST PUT /api/teams/{id}/escalation #1",
 		},

@@ -19,10 +19,14 @@ import (
 )
 
 // Delete hands the team over to its next rule, so that it is never without a
-// policy while one waits; without one it clears the policy. A server that does
-// not take an empty policy keeps the one it has.
+// policy while one waits; without one, not even one that the cache does not show,
+// it clears the policy. A server that does not take an empty policy keeps the one
+// it has.
 func (k *kind) Delete(ctx context.Context, at attach.Access, r *v1alpha1.TerdutEscalationRule, _ int64) error {
-	waiting, err := k.waiting(ctx, at, r)
+	waiting, err := k.waiting(ctx, at, r, k.Client, client.MatchingFields{refs.ByTeam: r.Spec.TeamRef.Name})
+	if err == nil && len(waiting) == 0 {
+		waiting, err = k.waiting(ctx, at, r, k.Live)
+	}
 	if err != nil {
 		return err
 	}
@@ -60,17 +64,19 @@ func isOfRule(err error) bool {
 	return known && (ending.Reason == v1alpha1.ReasonUserNotFound || ending.Reason == v1alpha1.ReasonInvalid)
 }
 
-// waiting are the rules that may follow this one, in their order: the oldest
-// first. There is none where the team itself goes, or is not admitted any more:
+// waiting are the rules that may follow this one, as a reader shows them, in
+// their order: the oldest first. There is none where the team itself goes, or is not admitted any more:
 // then nothing but the clean-up is left to do.
-func (k *kind) waiting(ctx context.Context, at attach.Access, r *v1alpha1.TerdutEscalationRule) ([]v1alpha1.TerdutEscalationRule, error) {
+func (k *kind) waiting(
+	ctx context.Context, at attach.Access, r *v1alpha1.TerdutEscalationRule, from client.Reader, which ...client.ListOption,
+) ([]v1alpha1.TerdutEscalationRule, error) {
 	list := &v1alpha1.TerdutEscalationRuleList{}
-	err := k.Client.List(ctx, list, client.InNamespace(r.Namespace), client.MatchingFields{refs.ByTeam: r.Spec.TeamRef.Name})
+	err := from.List(ctx, list, append(which, client.InNamespace(r.Namespace))...)
 	if err != nil {
 		return nil, fmt.Errorf("list the rules that wait for TerdutTeam %q: %w", r.Spec.TeamRef.Name, err)
 	}
 	waiting := slices.DeleteFunc(list.Items, func(o v1alpha1.TerdutEscalationRule) bool {
-		return o.UID == r.UID || !o.DeletionTimestamp.IsZero() || v1alpha1.IsOn(&o, v1alpha1.AnnotationPaused)
+		return o.UID == r.UID || o.Spec.TeamRef.Name != r.Spec.TeamRef.Name || !o.DeletionTimestamp.IsZero() || v1alpha1.IsOn(&o, v1alpha1.AnnotationPaused)
 	})
 	if len(waiting) == 0 {
 		return nil, nil

@@ -143,15 +143,25 @@ func (r *Reconciler) grant(ctx context.Context, server *v1alpha1.TerdutServer, w
 }
 
 // publishMirrors writes the key to every copy and returns the Secrets that
-// could not be written: until they are, the key before stays valid.
+// could not be written: until they are, the key before stays valid. A cache that
+// does not show for whom a copy is proves nothing: who is to lose one has lost it
+// before.
 func (r *Reconciler) publishMirrors(ctx context.Context, server *v1alpha1.TerdutServer, c *credential) ([]string, error) {
 	teams, err := r.teams(ctx, server)
 	if err != nil {
 		return nil, err
 	}
 	wanted, err := r.wantedMirrors(ctx, r.Client, server, teams)
-	if err != nil || len(wanted) == 0 {
+	if err != nil {
 		return nil, err
+	}
+	for _, namespace := range holders(server, nil) {
+		if !slices.Contains(wanted, namespace) && !slices.Contains(r.unwatched(server).Mirrors, namespace) {
+			return nil, lookAgainAtMirror(server, namespace, "the cache does not show for whom it is")
+		}
+	}
+	if len(wanted) == 0 {
+		return nil, nil
 	}
 	done, err := r.writeMirrors(ctx, server, c, wanted)
 	if err != nil {

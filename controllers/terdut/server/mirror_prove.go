@@ -78,13 +78,19 @@ func (r *Reconciler) proveUnwanted(ctx context.Context, server *v1alpha1.TerdutS
 	for _, namespace := range namespaces {
 		switch err = r.wantedAtPresent(ctx, now, namespace); {
 		case err == nil:
-			return &apply.LookAgain{
-				Key: apply.Key{Version: "v1", Kind: "Secret", Namespace: namespace, Name: v1alpha1.MirrorSecretName(server.Name, server.Namespace)},
-				Err: errors.New("the namespace is to have it, and the cache does not show that yet"),
-			}
+			return lookAgainAtMirror(server, namespace, "the namespace is to have it, and the cache does not show that yet")
 		case !errors.Is(err, errUnwanted):
 			return err
 		}
 	}
 	return nil
+}
+
+// lookAgainAtMirror ends a pass over a copy of the key of which the cache does not
+// show all.
+func lookAgainAtMirror(server *v1alpha1.TerdutServer, namespace, why string) error {
+	return &apply.LookAgain{
+		Key: apply.Key{Version: "v1", Kind: "Secret", Namespace: namespace, Name: v1alpha1.MirrorSecretName(server.Name, server.Namespace)},
+		Err: errors.New(why),
+	}
 }
