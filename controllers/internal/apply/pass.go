@@ -87,7 +87,7 @@ func (p *pass) converge(ctx context.Context, want *intent) error {
 	if err != nil {
 		return err
 	}
-	if cached != nil && p.ours(cached, want) && cached.GetDeletionTimestamp() == nil {
+	if cached != nil && p.ours(cached, want) && cached.GetDeletionTimestamp() == nil && !p.isAnother(want, cached) {
 		settled, judgeErr := p.settled(want, cached)
 		if judgeErr != nil || settled {
 			return judgeErr
@@ -106,6 +106,13 @@ func (p *pass) converge(ctx context.Context, want *intent) error {
 		return nil
 	}
 	return p.update(ctx, want, live)
+}
+
+// isAnother tells whether what the cache shows is not the object that was last applied: it is one of before, or somebody
+// has made it again. Either way the cache does not tell how it is now.
+func (p *pass) isAnother(want *intent, cached client.Object) bool {
+	uid := p.records[want.record()].UID
+	return uid != "" && uid != cached.GetUID()
 }
 
 // settled tells whether a child needs nothing, and notes it.

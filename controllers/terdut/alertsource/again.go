@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	v1alpha1 "git.ryuvia.com/niklas/terdut-operator/api/terdut/v1alpha1"
+	"git.ryuvia.com/niklas/terdut-operator/controllers/internal/outcome"
 	"git.ryuvia.com/niklas/terdut-operator/controllers/internal/remote"
 	"git.ryuvia.com/niklas/terdut-operator/controllers/terdut/attach"
 	"git.ryuvia.com/niklas/terdut-operator/controllers/terdut/connect"
@@ -39,4 +40,32 @@ func again(ctx context.Context, at attach.Access, s *v1alpha1.TerdutAlertSource)
 	default:
 		return nil, connect.Explain(err, v1alpha1.ConditionSynced, "make sure that the integration is gone")
 	}
+}
+
+// doubt asks a second question while a key is held of an integration that is not
+// the recorded one, and that a list does not show: a new key would be written over
+// it, and nobody could get it back. What is recorded is doubted by ProveGone.
+func doubt(ctx context.Context, at attach.Access, s *v1alpha1.TerdutAlertSource, held []keyed, things []remote.Thing[body]) error {
+	recorded := keyed{}
+	if record := recordOf(s); record != nil {
+		recorded = keyed{id: record.ID, createdAt: record.CreatedAt}
+	}
+	held = slices.DeleteFunc(slices.Clone(held), func(key keyed) bool {
+		return key.is(recorded) || slices.ContainsFunc(things, func(t remote.Thing[body]) bool { return key.is(named(&t)) })
+	})
+	if len(held) == 0 {
+		return nil
+	}
+	second, err := at.API.Integrations(ctx, at.TeamID, remote.Fresh)
+	if err != nil {
+		return at.OfTeam(ctx, err, "list integrations")
+	}
+	for i := range second {
+		t := thing(&second[i])
+		if slices.ContainsFunc(held, named(&t).is) {
+			return outcome.Unknown(v1alpha1.ConditionSynced, v1alpha1.ReasonUnexpectedAnswer,
+				"the list of the integrations of team %d lacked %d, and has it on a second look", at.TeamID, t.ID)
+		}
+	}
+	return nil
 }

@@ -60,7 +60,7 @@ func (k *kind) List(
 		out = append(out, thing(&integrations[i]))
 	}
 	if s.DeletionTimestamp.IsZero() { // a deletion does not ask for keys, and reads no Secret
-		if err = k.keys(ctx, s, out, as); err != nil {
+		if err = k.keys(ctx, at, s, out, as); err != nil {
 			return nil, err
 		}
 	}
@@ -70,7 +70,9 @@ func (k *kind) List(
 }
 
 // keys tells of each integration whether we hold its key, or can come by it.
-func (k *kind) keys(ctx context.Context, s *v1alpha1.TerdutAlertSource, things []remote.Thing[body], as remote.Freshness) error {
+func (k *kind) keys(
+	ctx context.Context, at attach.Access, s *v1alpha1.TerdutAlertSource, things []remote.Thing[body], as remote.Freshness,
+) error {
 	held, err := k.heldKeys(ctx, s)
 	if err != nil {
 		return err
@@ -81,6 +83,9 @@ func (k *kind) keys(ctx context.Context, s *v1alpha1.TerdutAlertSource, things [
 	}
 	if as == remote.Snapshot {
 		return nil // nothing is done on the strength of a snapshot
+	}
+	if err = doubt(ctx, at, s, held, things); err != nil {
+		return err
 	}
 	return k.offer(ctx, s, things)
 }

@@ -54,7 +54,8 @@ func (r *Reconciler) podsOf(ctx context.Context, d *appsv1.Deployment) ([]corev1
 
 // availability is the condition as it was before while the status of the
 // Deployment tells of an older one and nobody has asked for another: a repair,
-// or a field of somebody else's, makes no server unready.
+// or a field of somebody else's, makes no server unready. A Deployment that was
+// made again tells of none, and its pods went with the one before.
 func availability(server *v1alpha1.TerdutServer, seen Seen) status.Part {
 	if server.Spec.External != nil {
 		return reached(server, seen)
@@ -62,7 +63,8 @@ func availability(server *v1alpha1.TerdutServer, seen Seen) status.Part {
 	d := seen.Deployment
 	now := available(d, seen.Pods)
 	settled := server.Status.ObservedGeneration == server.Generation
-	if settled && d != nil && d.DeletionTimestamp == nil && d.Status.ObservedGeneration < d.Generation {
+	behind := d != nil && d.Status.ObservedGeneration > 0 && d.Status.ObservedGeneration < d.Generation
+	if settled && behind && d.DeletionTimestamp == nil {
 		return carried(server, now)
 	}
 	return now
