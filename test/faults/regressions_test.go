@@ -107,6 +107,22 @@ func TestRegressions(t *testing.T) {
 			"recreated-at-once", "read-empty @ REST GET /api/teams/{id}/integrations #1",
 		},
 		{
+			"one list of keys without any left one valid that nobody holds",
+			"server-of-other-keys", "read-empty @ REST GET /api/service-accounts/{id}/keys #1",
+		},
+		{
+			"a source whose record was lost had another key written over its key, on the word of one list",
+			"statuses-lost", "read-empty @ REST GET /api/teams/{id}/integrations #1",
+		},
+		{
+			"the same of a source whose record was old",
+			"old-statuses", "read-empty @ REST GET /api/teams/{id}/integrations #1",
+		},
+		{
+			"a server was Ready with a Deployment that had just been made again",
+			"children-of-server-lost", "time-travel @ K8S apply TerdutServer/status platform/terdut #1",
+		},
+		{
 			"the campaign dropped what the operator logs, and with it why a policy stayed",
 			"delete-server-children-team", "422 @ REST PUT /api/teams/{id}/escalation #1",
 		},

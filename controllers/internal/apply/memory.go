@@ -15,7 +15,7 @@ const (
 	contestedTakes  = 5
 	contestedWindow = 10 * time.Minute
 	// maxObjects and maxFights bound what is remembered. What is forgotten costs one more apply, or a few more rounds
-	// until a field is called contested again.
+	// until a field is called contested again, or a Secret one more making.
 	maxObjects = 4096
 	maxFights  = 64
 )
@@ -36,7 +36,9 @@ type remembered struct {
 	version, intent string
 	applied         time.Time
 	// ceded are the paths that were left to others in the last pass.
-	ceded  map[string]bool
+	ceded map[string]bool
+	// made are the names of the Secrets that were made for the object as their owner.
+	made   map[string]bool
 	fights map[contender]*fight
 }
 
@@ -80,6 +82,21 @@ func (m *memory) forgetOldest() {
 		}
 	}
 	delete(m.objects, oldest)
+}
+
+// madeBefore notes that a Secret is made for an owner, and tells whether one of that name was before.
+func (m *memory) madeBefore(owner types.UID, name string) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	object := m.of(owner)
+	if object.made[name] {
+		return true
+	}
+	if object.made == nil || len(object.made) >= maxFights {
+		object.made = map[string]bool{}
+	}
+	object.made[name] = true
+	return false
 }
 
 // changedNothing notes an apply that changed nothing.

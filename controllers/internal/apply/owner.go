@@ -14,22 +14,30 @@ func (p *pass) proveOwner(ctx context.Context) error {
 	if !p.proves || p.proved {
 		return nil
 	}
-	gvk, err := apiutil.GVKForObject(p.owner, p.scheme)
+	if err := p.proveLatest(ctx, p.owner); err != nil {
+		return err
+	}
+	p.proved = true
+	return nil
+}
+
+// proveLatest makes sure that an owner is there, with the spec that was read. Its deletion counts as a change of that.
+func (e *Engine) proveLatest(ctx context.Context, owner client.Object) error {
+	gvk, err := apiutil.GVKForObject(owner, e.scheme)
 	if err != nil {
-		return fmt.Errorf("find the kind of %q: %w", client.ObjectKeyFromObject(p.owner), err)
+		return fmt.Errorf("find the kind of %q: %w", client.ObjectKeyFromObject(owner), err)
 	}
-	key := KeyOf(gvk, p.owner)
-	latest, ok := p.owner.DeepCopyObject().(client.Object)
+	key := KeyOf(gvk, owner)
+	latest, ok := owner.DeepCopyObject().(client.Object)
 	if !ok {
-		return fmt.Errorf("read %s before its children are changed: a %T is no object", key, p.owner)
+		return fmt.Errorf("read %s before its children are changed: a %T is no object", key, owner)
 	}
-	err = p.Engine.live.Get(ctx, key.objectKey(), latest)
+	err = e.live.Get(ctx, key.objectKey(), latest)
 	if client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("read %s before its children are changed: %w", key, err)
 	}
-	if err != nil || latest.GetUID() != p.owner.GetUID() || latest.GetGeneration() != p.owner.GetGeneration() {
+	if err != nil || latest.GetUID() != owner.GetUID() || latest.GetGeneration() != owner.GetGeneration() {
 		return &LookAgain{Key: key, Err: errors.New("its spec has changed since it was read")}
 	}
-	p.proved = true
 	return nil
 }

@@ -56,8 +56,10 @@ func readSecret(ctx context.Context, from client.Reader, namespace, name string)
 //
 // live is what ReadSecret just returned. When it is nil, the Secret must not exist: if it does, the answer is a
 // [LookAgain] and nothing was written. Otherwise the apply means exactly this version of it: if it has changed, the answer
-// is a LookAgain as well. A Secret that owner does not control is [Refused], and one that somebody sealed is [Immutable]. There is no request when what we own of live
-// already is the intent. Fields that others took are taken back; see ForeignFields. No error shows a value.
+// is a LookAgain as well. A Secret that owner does not control is [Refused], and one that somebody sealed is [Immutable].
+// There is no request when what we own of live already is the intent. One that is made a second time is only made when
+// the API server shows the owner as it was read: whoever owns nothing any more has its Secrets deleted again and again.
+// Fields that others took are taken back; see ForeignFields. No error shows a value.
 func (e *Engine) ApplySecret(ctx context.Context, owner client.Object, live *corev1.Secret, secret SecretIntent) (*corev1.Secret, error) {
 	key := secretKey(owner.GetNamespace(), secret.Name)
 	if owner.GetDeletionTimestamp() != nil {
@@ -68,6 +70,11 @@ func (e *Engine) ApplySecret(ctx context.Context, owner client.Object, live *cor
 		return nil, err
 	}
 	if live == nil {
+		if e.memory.madeBefore(owner.GetUID(), secret.Name) {
+			if err = e.proveLatest(ctx, owner); err != nil {
+				return nil, err
+			}
+		}
 		made, createErr := e.applyAbsent(ctx, want)
 		return asSecret(key, made, withoutValues(key, createErr, secret))
 	}

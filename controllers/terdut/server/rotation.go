@@ -294,22 +294,18 @@ func (r *Reconciler) retiredID(ctx context.Context, server *v1alpha1.TerdutServe
 	if err != nil {
 		return 0, connect.Explain(err, v1alpha1.ConditionBootstrapped, "find the earlier key")
 	}
-	// What is not found stays valid for ever, so it is looked for twice: one list
-	// may come from something else.
-	for range 2 {
-		keys, err := r.keysOf(ctx, server, api, old.holder())
-		switch {
-		case errors.Is(err, terdutapi.ErrRouteMissing), errors.Is(err, terdutapi.ErrNotFound):
-			keys = nil
-		case err != nil:
-			return 0, connect.Explain(err, v1alpha1.ConditionBootstrapped, "find the earlier key")
-		}
-		if keyID := identifyKey(keys, old, []int64{fresh.keyID}, accountName(server)); keyID != 0 {
-			return keyID, nil
-		}
+	keys, err := r.keysOf(ctx, server, api, old.holder())
+	switch {
+	case errors.Is(err, terdutapi.ErrRouteMissing), errors.Is(err, terdutapi.ErrNotFound):
+		keys = nil
+	case err != nil:
+		return 0, connect.Explain(err, v1alpha1.ConditionBootstrapped, "find the earlier key")
 	}
-	r.unaccounted(server, 0, old.userID)
-	return 0, nil
+	keyID := identifyKey(keys, old, []int64{fresh.keyID}, accountName(server))
+	if keyID == 0 {
+		r.unaccounted(server, 0, old.userID)
+	}
+	return keyID, nil
 }
 
 // unaccounted tells of a key that stays valid because it cannot be revoked.

@@ -114,8 +114,20 @@ type listed struct {
 	name string
 }
 
-// keysOf lists the keys of a holder, without the keys.
+// keysOf lists the keys of a holder, without the keys. One that is known has a key
+// somewhere, so that an empty list is asked for twice: what it hides stays valid.
 func (r *Reconciler) keysOf(ctx context.Context, server *v1alpha1.TerdutServer, api *terdutapi.Client, of holder) ([]listed, error) {
+	keys, err := listKeys(ctx, api, of)
+	if err == nil && len(keys) == 0 {
+		keys, err = listKeys(ctx, api, of)
+	}
+	if err == nil {
+		r.learn(server, v1alpha1.CapabilityListKeys, true)
+	}
+	return keys, err
+}
+
+func listKeys(ctx context.Context, api *terdutapi.Client, of holder) ([]listed, error) {
 	var keys []listed
 	if of.account {
 		found, err := api.ListServiceAccountKeys(ctx, of.id)
@@ -125,16 +137,15 @@ func (r *Reconciler) keysOf(ctx context.Context, server *v1alpha1.TerdutServer, 
 		for _, k := range found {
 			keys = append(keys, listed{id: k.ID, name: k.Name})
 		}
-	} else {
-		found, err := api.ListAPIKeys(ctx, of.id)
-		if err != nil {
-			return nil, err
-		}
-		for _, k := range found {
-			keys = append(keys, listed{id: k.ID, name: k.Name})
-		}
+		return keys, nil
 	}
-	r.learn(server, v1alpha1.CapabilityListKeys, true)
+	found, err := api.ListAPIKeys(ctx, of.id)
+	if err != nil {
+		return nil, err
+	}
+	for _, k := range found {
+		keys = append(keys, listed{id: k.ID, name: k.Name})
+	}
 	return keys, nil
 }
 
