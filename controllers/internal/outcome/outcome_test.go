@@ -72,6 +72,35 @@ func TestSchedule(t *testing.T) {
 	}
 }
 
+// TestExplained: errors that are no endings are told of once there was nothing
+// else for a minute, and again only after another one.
+func TestExplained(t *testing.T) {
+	s, key, now := NewSchedule(10*time.Minute), types.NamespacedName{Name: "a"}, time.Now()
+	failure, waiting := errors.New("failure"), Waiting("C", "R", "m")
+	tell := func(err error) *Ending { return Unknown("C", "Told", "%s", Lasting(err)) }
+	for _, c := range []struct {
+		what  string
+		after time.Duration
+		err   error
+		told  bool
+	}{
+		{"the first", 0, failure, false}, {"soon after", lasting - 1, failure, false}, {"for a minute", 1, failure, true}, {"still", 1, failure, true},
+		{"an ending", 1, waiting, false}, {"failing again", 1, failure, false}, {"again for a minute", lasting, failure, true},
+		{"success", 1, nil, false}, {"failing once more", 1, failure, false},
+	} {
+		now = now.Add(c.after)
+		err := s.Explained(key, now, c.err, tell)
+		ending, _ := As(err)
+		if told := ending != nil && ending.Reason == "Told"; told != c.told || !told && err != c.err {
+			t.Errorf("%s: %v", c.what, err)
+		}
+	}
+	s.Gone(key)
+	if err := s.Explained(key, now.Add(lasting), failure, tell); err != failure {
+		t.Errorf("of an object that was made again: %v", err)
+	}
+}
+
 // TestTimesThatAreGiven: a resync has its own time, and so has what somebody
 // asked for.
 func TestTimesThatAreGiven(t *testing.T) {

@@ -1,7 +1,9 @@
 package outcome
 
 import (
+	"fmt"
 	"math/rand/v2"
+	"sync"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -16,6 +18,10 @@ const (
 	// lookAgain is how long a cache is given to catch up after a write of ours
 	// met an object that had changed meanwhile.
 	lookAgain = 50 * time.Millisecond
+	// lasting is for how long passes over an object may end in errors that no
+	// ending explains, such as those of an API server that fails, until somebody is
+	// told.
+	lasting = time.Minute
 )
 
 // Schedule turns endings into the time of the next pass. It owns the back-off
@@ -23,6 +29,8 @@ const (
 type Schedule struct {
 	resync  time.Duration
 	limiter workqueue.TypedRateLimiter[types.NamespacedName]
+	// failing is since when there is nothing but such errors, by object.
+	failing sync.Map
 }
 
 // NewSchedule makes a schedule whose settled objects are looked at again every
@@ -58,8 +66,35 @@ func (s *Schedule) LookAgain() reconcile.Result {
 	return reconcile.Result{RequeueAfter: lookAgain}
 }
 
-// Forget drops what is remembered of an object that is gone.
+// Explained is the error of a pass, or, once an object has met nothing but errors
+// that are no endings for a minute, the ending that tells of them. Until then they
+// are the operator's own affair: whoever fails for a moment comes back by itself.
+func (s *Schedule) Explained(key types.NamespacedName, now time.Time, err error, tell func(error) *Ending) error {
+	if _, ended := As(err); err == nil || ended {
+		s.failing.Delete(key)
+		return err
+	}
+	first, _ := s.failing.LoadOrStore(key, now)
+	if since, ok := first.(time.Time); !ok || now.Sub(since) < lasting {
+		return err
+	}
+	return tell(err)
+}
+
+// Lasting is how people are told of an error that lasts.
+func Lasting(err error) string {
+	return fmt.Sprintf("the Kubernetes API server has failed for more than a minute, or something in it that has a say, such as an admission webhook: %s. "+
+		"The operator tries again until it does", Steady(err.Error()))
+}
+
+// Forget drops what is remembered of the pauses of an object.
 func (s *Schedule) Forget(key types.NamespacedName) { s.limiter.Forget(key) }
+
+// Gone drops everything that is remembered of an object that is gone.
+func (s *Schedule) Gone(key types.NamespacedName) {
+	s.Forget(key)
+	s.failing.Delete(key)
+}
 
 func (s *Schedule) jittered() time.Duration {
 	tenth := s.resync / 10

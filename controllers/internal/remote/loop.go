@@ -83,7 +83,7 @@ type Loop[T client.Object, A, D any] struct {
 func (l *Loop[T, A, D]) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
 	obj := l.New()
 	if err := l.Client.Get(ctx, req.NamespacedName, obj); err != nil {
-		l.Schedule.Forget(req.NamespacedName)
+		l.Schedule.Gone(req.NamespacedName)
 		return reconcile.Result{}, client.IgnoreNotFound(err)
 	}
 	v := &visit[T, A, D]{Loop: l, obj: obj, written: l.Kind.Load(obj)}
@@ -103,7 +103,7 @@ func (l *Loop[T, A, D]) Reconcile(ctx context.Context, req reconcile.Request) (r
 	case isLookAgain(err):
 		return l.Schedule.LookAgain(), nil
 	case deleting && err == nil:
-		l.Schedule.Forget(req.NamespacedName)
+		l.Schedule.Gone(req.NamespacedName)
 		return reconcile.Result{}, nil
 	}
 	result, err := v.report(ctx, err)
@@ -203,11 +203,15 @@ func (v *visit[T, A, D]) cleanServer(ctx context.Context, state State[D]) error 
 // report writes the status if it says something new, tells what has changed,
 // and says when to come again. It is the one way out of a pass.
 func (v *visit[T, A, D]) report(ctx context.Context, err error) (reconcile.Result, error) {
+	key := client.ObjectKeyFromObject(v.obj)
+	err = v.Schedule.Explained(key, v.Now(), err, func(err error) *outcome.Ending {
+		return outcome.Unknown(synced, reasonApplyFailed, "%s", outcome.Lasting(err))
+	})
 	ending, known := outcome.As(err)
 	if err != nil && !known {
 		return reconcile.Result{}, err
 	}
-	s, key := v.Kind.Load(v.obj), client.ObjectKeyFromObject(v.obj)
+	s := v.Kind.Load(v.obj)
 	if isNews(s.Conditions, v.obj.GetGeneration()) {
 		// An edit or a deletion does not wait for as long as what failed before it.
 		v.Schedule.Forget(key)
@@ -255,6 +259,7 @@ const (
 	reasonWaitingForOne = "WaitingForRule"
 	reasonKeyUnknown    = "KeyUnknown"
 	reasonInvalid       = "Invalid"
+	reasonApplyFailed   = "ApplyFailed"
 
 	reasonUnexpectedAnswer = "UnexpectedAnswer"
 	reasonDeletionStuck    = "DeletionStuck"

@@ -236,7 +236,7 @@ func (r *Reconciler) forget(key types.NamespacedName) {
 	}
 	r.databases.forget(key)
 	r.Kinds.Want(key)
-	r.Schedule.Forget(key)
+	r.Schedule.Gone(key)
 }
 
 func (r *Reconciler) lookAgain(result ctrl.Result, err error) (ctrl.Result, error) {

@@ -29,14 +29,18 @@ func (r *Reconciler) report(ctx context.Context, server *v1alpha1.TerdutServer, 
 	if apply.IsLookAgain(err) {
 		return r.Schedule.LookAgain(), nil
 	}
+	key := client.ObjectKeyFromObject(server)
+	err = r.Schedule.Explained(key, r.Now(), err, func(err error) *outcome.Ending {
+		return outcome.Waiting(v1alpha1.ConditionAvailable, v1alpha1.ReasonApplyFailed, "%s", outcome.Lasting(err))
+	})
 	ending, ended := outcome.As(err)
 	if err != nil && !ended {
 		return ctrl.Result{}, err
 	}
 	next := Observe(server, seen, ending, metav1.NewTime(r.Now()).Rfc3339Copy())
-	result := r.Schedule.Settled(client.ObjectKeyFromObject(server))
+	result := r.Schedule.Settled(key)
 	if ended {
-		result = r.Schedule.Ended(client.ObjectKeyFromObject(server), ending)
+		result = r.Schedule.Ended(key, ending)
 	}
 	result.RequeueAfter = min(result.RequeueAfter, r.soon(seen, next))
 	news := newsOf(server.Status, next)

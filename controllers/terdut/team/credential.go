@@ -154,6 +154,9 @@ func (k *keeper) run(ctx context.Context, at attach.Access, t *v1alpha1.TerdutTe
 	if err := k.proveMode(ctx, at.Server); err != nil {
 		return err
 	}
+	if err := k.proveThere(ctx, t); err != nil {
+		return err
+	}
 	for range maxKeySteps {
 		if err := p.look(ctx, p.live); err != nil {
 			return err
@@ -182,6 +185,23 @@ func (k *keeper) proveMode(ctx context.Context, server *v1alpha1.TerdutServer) e
 		return &apply.LookAgain{
 			Key: apply.KeyOf(v1alpha1.SchemeGroupVersion.WithKind("TerdutServer"), server),
 			Err: errors.New("its mode of credentials is another one than the cache shows"),
+		}
+	}
+	return nil
+}
+
+// proveThere makes sure, before a key is made, that the team is not going: nobody
+// would take the key away again.
+func (k *keeper) proveThere(ctx context.Context, t *v1alpha1.TerdutTeam) error {
+	key, live := client.ObjectKeyFromObject(t), &v1alpha1.TerdutTeam{}
+	err := k.Live.Get(ctx, key, live)
+	if client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("read TerdutTeam %s before its key is made or taken away: %w", key, err)
+	}
+	if err != nil || live.UID != t.UID || live.DeletionTimestamp != nil {
+		return &apply.LookAgain{
+			Key: apply.KeyOf(v1alpha1.SchemeGroupVersion.WithKind("TerdutTeam"), t),
+			Err: errors.New("it is being deleted, and the cache does not show that yet"),
 		}
 	}
 	return nil
