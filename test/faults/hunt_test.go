@@ -68,12 +68,17 @@ func hunt(t *testing.T, s Scenario) *catch {
 		}
 		return nil
 	}
-	var plans []plan
+	return caughtIn(t, s, ref)
+}
+
+// caughtIn is the first complaint about a run with faults.
+func caughtIn(t *testing.T, s Scenario, ref *reference) *catch {
+	t.Helper()
+	var plans, pairs []plan
 	for _, f := range families() {
 		more, _ := f.plans(ref, nil)
 		plans = append(plans, more...)
 	}
-	var pairs []plan
 	for _, p := range append([]plan{nil}, scattered(plans)...) {
 		v := inBubble(t, s, ref, p)
 		if found := caught(t, s, p, v); found != nil {

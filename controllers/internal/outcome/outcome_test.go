@@ -91,12 +91,12 @@ func TestExplained(t *testing.T) {
 		now = now.Add(c.after)
 		err := s.Explained(key, now, c.err, tell)
 		ending, _ := As(err)
-		if told := ending != nil && ending.Reason == "Told"; told != c.told || !told && err != c.err {
+		if told := ending != nil && ending.Reason == "Told"; told != c.told || !told && !errors.Is(err, c.err) {
 			t.Errorf("%s: %v", c.what, err)
 		}
 	}
 	s.Gone(key)
-	if err := s.Explained(key, now.Add(lasting), failure, tell); err != failure {
+	if err := s.Explained(key, now.Add(lasting), failure, tell); !errors.Is(err, failure) {
 		t.Errorf("of an object that was made again: %v", err)
 	}
 }

@@ -212,7 +212,7 @@ func (v *visit[T, A, D]) report(ctx context.Context, err error) (reconcile.Resul
 		return reconcile.Result{}, err
 	}
 	s := v.Kind.Load(v.obj)
-	if isNews(s.Conditions, v.obj.GetGeneration()) {
+	if !status.Speak(s.Conditions, v.obj.GetGeneration()) {
 		// An edit or a deletion does not wait for as long as what failed before it.
 		v.Schedule.Forget(key)
 	}
@@ -242,11 +242,6 @@ func (v *visit[T, A, D]) report(ctx context.Context, err error) (reconcile.Resul
 		result.RequeueAfter = v.beforeStuck(result.RequeueAfter)
 	}
 	return result, nil
-}
-
-// isNews tells whether no conditions speak of a generation yet.
-func isNews(conditions []metav1.Condition, generation int64) bool {
-	return !slices.ContainsFunc(conditions, func(c metav1.Condition) bool { return c.ObservedGeneration == generation })
 }
 
 // Names that the API package spells too; a test compares them.

@@ -119,3 +119,8 @@ func truncate(s string) string {
 	}
 	return string(runes[:maxMessage-1]) + "…"
 }
+
+// Speak tells whether any condition speaks of a generation.
+func Speak(conditions []metav1.Condition, generation int64) bool {
+	return slices.ContainsFunc(conditions, func(c metav1.Condition) bool { return c.ObservedGeneration == generation })
+}
