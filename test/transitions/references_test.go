@@ -174,6 +174,9 @@ func (r reference) late(ctx context.Context, f *fresh) error {
 	if err != nil {
 		return err
 	}
+	if err = want.runs(ctx); err != nil {
+		return fmt.Errorf("with it from the start: %w", err)
+	}
 	w, err := newWorld(ctx, r.kind, r.base, r.missing)
 	if err != nil {
 		return err
@@ -233,6 +236,23 @@ func (w *world) says(ctx context.Context, reason string) error {
 		case err != nil:
 			return err.Error()
 		case reason == "" && slices.Contains(reasons, v1alpha1.ReasonReady), reason != "" && !slices.Contains(reasons, reason):
+			return "the conditions say " + strings.Join(reasons, " ")
+		}
+		return ""
+	}, w)
+}
+
+// runs waits until a server runs: two that are being made look alike.
+func (w *world) runs(ctx context.Context) error {
+	return until(ctx, func() string {
+		reasons, err := w.reasons(ctx)
+		if err != nil {
+			return err.Error()
+		}
+		starts := slices.ContainsFunc([]string{v1alpha1.ReasonRolloutInProgress, v1alpha1.ReasonWaitingForServer}, func(reason string) bool {
+			return slices.Contains(reasons, reason)
+		})
+		if len(reasons) == 0 || starts {
 			return "the conditions say " + strings.Join(reasons, " ")
 		}
 		return ""
