@@ -155,7 +155,7 @@ func (r *Reconciler) publishMirrors(ctx context.Context, server *v1alpha1.Terdut
 	if err != nil {
 		return nil, err
 	}
-	for _, namespace := range holders(server, nil) {
+	for _, namespace := range copyHolders(server, nil) {
 		if !slices.Contains(wanted, namespace) && !slices.Contains(r.unwatched(server).Mirrors, namespace) {
 			return nil, lookAgainAtMirror(server, namespace, "the cache does not show for whom it is")
 		}

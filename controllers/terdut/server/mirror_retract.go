@@ -80,7 +80,7 @@ func (r *Reconciler) removeMirror(ctx context.Context, mirror *corev1.Secret) er
 // cache shows and that has gone would be taken away, and its key exchanged,
 // twice. So would one that the cache does not show, and the status names.
 func (r *Reconciler) stillThere(ctx context.Context, server *v1alpha1.TerdutServer, spared []string, found map[string]*corev1.Secret) error {
-	for _, namespace := range holders(server, found) {
+	for _, namespace := range copyHolders(server, found) {
 		if slices.Contains(spared, namespace) {
 			continue
 		}
@@ -99,9 +99,9 @@ func (r *Reconciler) stillThere(ctx context.Context, server *v1alpha1.TerdutServ
 	return nil
 }
 
-// holders are the namespaces that have a copy, or had one when that was last
+// copyHolders are the namespaces that have a copy, or had one when that was last
 // written down.
-func holders(server *v1alpha1.TerdutServer, found map[string]*corev1.Secret) []string {
+func copyHolders(server *v1alpha1.TerdutServer, found map[string]*corev1.Secret) []string {
 	had := slices.Collect(maps.Keys(found))
 	if known := server.Status.Credentials; known != nil {
 		had = append(had, known.MirrorNamespaces...)
@@ -139,7 +139,7 @@ func exposures(server *v1alpha1.TerdutServer, wanted []string, found map[string]
 			}
 		}
 	}
-	for _, namespace := range holders(server, found) {
+	for _, namespace := range copyHolders(server, found) {
 		if slices.Contains(wanted, namespace) {
 			continue
 		}
