@@ -13,6 +13,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1alpha1 "git.ryuvia.com/niklas/terdut-operator/api/terdut/v1alpha1"
@@ -197,6 +198,9 @@ var _ = Describe("the operator's key", func() {
 			Expect(w.Key(ctx)).To(Equal(key))
 			Expect(w.Remote.KeyID(key)).To(BeZero())
 			w.Remote.SetFault(nil)
+			// The pauses have grown meanwhile: who does not want to wait asks for a look.
+			look := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"annotations":{"`+v1alpha1.AnnotationReconcile+`":"now"}}}`))
+			Expect(env.Admin.Patch(ctx, w.Server(ctx), look)).To(Succeed())
 			w.Ready(ctx)
 		},
 		Entry("a proxy's page", refserver.Answer(http.StatusOK, "text/html", "<html>"), "Unknown UnexpectedAnswer"),
