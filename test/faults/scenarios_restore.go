@@ -45,6 +45,9 @@ func restores() []Scenario {
 		}, Ends: ready(ourChain...)},
 		{Name: "server-of-before", Before: before(taped, together(save, apply(here))), Steps: []Step{rewind}, Ends: ready(ourChain...)},
 		{Name: "server-of-before-scoped", Before: before([]Step{serveTaped(scopedToday)}, before(installed(scopedToday, "Scoped")[1:], together(save, apply(fmt.Sprintf(justTeam, "payments"))))...), Steps: []Step{rewind}, Ends: ready(theirTeam)},
+		{Name: "server-of-strangers", Before: before(taped, together(save, apply(fmt.Sprintf(justTeam, "platform")))), Steps: []Step{
+			together(rewind, strangersTeam("Other")), // under the ID of ours
+		}, Ends: together(ready(ourTeam), hasTeam("Other")), Orphans: true},
 		{Name: "server-of-yesterday", Before: before(taped, apply(here), together(save, changes)), Steps: []Step{rewind}, Ends: ready(ourChain...), Orphans: true},
 		{Name: "server-of-other-keys", Before: before(taped, together(save, annotate(theServer, v1alpha1.AnnotationRotate, "1")), bootstrapped), Steps: []Step{
 			rewind, together(bootstrapped, handOver, keyed),
@@ -57,6 +60,18 @@ func restores() []Scenario {
 			),
 		}, Ends: ready(theServer), Orphans: true},
 	}
+}
+
+// hasTeam checks that a team of that name is on the server.
+func hasTeam(name string) Step {
+	return onServer(func(s *refserver.Server) error {
+		for _, t := range s.Teams() {
+			if t.Name == name {
+				return nil
+			}
+		}
+		return fmt.Errorf("the server has no team %q any more", name)
+	})
 }
 
 // loseStatus takes an object's status away, as a backup tool does.
