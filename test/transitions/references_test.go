@@ -244,19 +244,23 @@ func (w *world) says(ctx context.Context, reason string) error {
 
 // runs waits until a server runs: two that are being made look alike.
 func (w *world) runs(ctx context.Context) error {
-	return until(ctx, func() string {
-		reasons, err := w.reasons(ctx)
-		if err != nil {
-			return err.Error()
-		}
-		starts := slices.ContainsFunc([]string{v1alpha1.ReasonRolloutInProgress, v1alpha1.ReasonWaitingForServer}, func(reason string) bool {
-			return slices.Contains(reasons, reason)
-		})
-		if len(reasons) == 0 || starts {
-			return "the conditions say " + strings.Join(reasons, " ")
-		}
-		return ""
-	}, w)
+	return until(ctx, func() string { return w.starts(ctx) }, w)
+}
+
+// starts is what the conditions say while a server does not run yet; empty when
+// it does.
+func (w *world) starts(ctx context.Context) string {
+	reasons, err := w.reasons(ctx)
+	if err != nil {
+		return err.Error()
+	}
+	first := slices.ContainsFunc([]string{v1alpha1.ReasonRolloutInProgress, v1alpha1.ReasonWaitingForServer}, func(reason string) bool {
+		return slices.Contains(reasons, reason)
+	})
+	if len(reasons) == 0 || first {
+		return "the conditions say " + strings.Join(reasons, " ")
+	}
+	return ""
 }
 
 var _ = Describe("every reference", func() {

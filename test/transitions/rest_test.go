@@ -89,10 +89,13 @@ func until(ctx context.Context, wrong func() string, worlds ...*world) error {
 	}
 }
 
+// starting is how long two that do not run yet have to agree.
+const starting = 5 * time.Second
+
 // same waits until two worlds show the same at two looks, with no sign of life in
-// between.
+// between. Two that are being made look alike, and are given longer.
 func same(ctx context.Context, got, want *world) error {
-	agreed := int64(-1)
+	agreed, since := int64(-1), time.Now()
 	return until(ctx, func() string {
 		now := life(got, want)
 		if d := differ(ctx, got, want); d != "" {
@@ -100,8 +103,11 @@ func same(ctx context.Context, got, want *world) error {
 			return d
 		}
 		if agreed != now {
-			agreed = now
+			agreed, since = now, time.Now()
 			return "they agree, and were not at rest yet"
+		}
+		if open := want.starts(ctx); open != "" && time.Since(since) < starting {
+			return open
 		}
 		// Again each time: two that begin together may agree before they are done.
 		want.view.rested.Store(int64(want.writes()) + 1)
