@@ -171,7 +171,7 @@ func (h *history) liveKeys() held {
 			continue
 		}
 		for name, value := range secretData(secret) {
-			if opened := h.run.opensNow(value); looksLikeKey(value) && opened != "a key that opens nothing" {
+			if opened := h.run.opensNow(value); looksLikeKey(value) && opened != opensNothing {
 				out[idOf(secret).String()+" "+name] = opened
 			}
 		}

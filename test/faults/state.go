@@ -100,6 +100,9 @@ func (r *Run) opens(secret *unstructured.Unstructured) map[string]any {
 	return out
 }
 
+// opensNothing is what is said of a value that no server accepts.
+const opensNothing = "a key that opens nothing"
+
 func (r *Run) opensNow(value string) string {
 	for _, key := range r.servers() {
 		s := r.peers[key]
@@ -115,7 +118,7 @@ func (r *Run) opensNow(value string) string {
 		}
 	}
 	if looksLikeKey(value) {
-		return "a key that opens nothing"
+		return opensNothing
 	}
 	if len(value) == 32 || len(value) == 0 {
 		return fmt.Sprintf("%d bytes", len(value))

@@ -154,8 +154,11 @@ func (h *history) replace(c world.Change) {
 		}
 		old := replaced{
 			where: idOf(c.Before).String() + " " + name, owner: owner.GetUID(),
-			token: v1alpha1.RotateToken(owner), because: h.run.rotatesFor(owner),
+			token: v1alpha1.RotateToken(owner),
 			until: h.run.now().Add(graceOf(owner) - slack),
+		}
+		if h.run.opensNow(value) != opensNothing { // a draft is nobody's key yet
+			old.because = h.run.rotatesFor(owner)
 		}
 		h.onceFor(old)
 		h.replaced[value] = old
@@ -208,7 +211,7 @@ func (h *history) inGrace(out held) {
 		stays := slices.ContainsFunc(h.run.World.Objects(kinds...), func(o *unstructured.Unstructured) bool {
 			return o.GetUID() == old.owner && o.GetDeletionTimestamp() == nil && !rotatesAgain(o, old.token)
 		})
-		if opened := h.run.opensNow(value); stays && h.run.now().Before(old.until) && opened != "a key that opens nothing" {
+		if opened := h.run.opensNow(value); stays && h.run.now().Before(old.until) && opened != opensNothing {
 			out[old.where+", until its grace is over"] = opened
 		}
 	}
