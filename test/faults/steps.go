@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/retry"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"git.ryuvia.com/niklas/terdut-operator/test/refserver"
@@ -37,17 +38,20 @@ func onServer(do func(*refserver.Server) error) Step {
 	return func(r *Run) error { return do(r.peer("platform", "terdut")) }
 }
 
-// edit changes an object as it is.
+// edit changes an object as it is. Where the operator writes meanwhile, people
+// look again.
 func edit(text string, change func(*unstructured.Unstructured) error) Step {
 	return func(r *Run) error {
-		object, err := r.find(text)
-		if err == nil {
-			err = change(object)
-		}
-		if err != nil {
-			return fmt.Errorf("change %s: %w", text, err)
-		}
-		return r.User.Update(context.Background(), object)
+		return retry.RetryOnConflict(retry.DefaultBackoff, func() error {
+			object, err := r.find(text)
+			if err == nil {
+				err = change(object)
+			}
+			if err != nil {
+				return fmt.Errorf("change %s: %w", text, err)
+			}
+			return r.User.Update(context.Background(), object)
+		})
 	}
 }
 
