@@ -190,16 +190,21 @@ func (h *history) ownerGoes(secret *unstructured.Unstructured) bool {
 	return false
 }
 
+// ownerOf is the first owner of a Secret as it is now; nil when there is none.
+func (h *history) ownerOf(secret *unstructured.Unstructured) *unstructured.Unstructured {
+	owners := secret.GetOwnerReferences()
+	if len(owners) == 0 {
+		return nil
+	}
+	name := types.NamespacedName{Namespace: secret.GetNamespace(), Name: owners[0].Name}
+	return h.run.World.Object(world.ID{Kind: owners[0].Kind, NamespacedName: name})
+}
+
 // unannounced tells whether a Secret has the key of a source that has not said
 // yet where its key is: it is being made, or cannot be had.
 func (h *history) unannounced(secret *unstructured.Unstructured) bool {
-	owners := secret.GetOwnerReferences()
-	if len(owners) == 0 || owners[0].Kind != "TerdutAlertSource" {
-		return false
-	}
-	name := types.NamespacedName{Namespace: secret.GetNamespace(), Name: owners[0].Name}
-	source := h.run.World.Object(world.ID{Kind: "TerdutAlertSource", NamespacedName: name})
-	if source == nil {
+	source := h.ownerOf(secret)
+	if source == nil || source.GetKind() != "TerdutAlertSource" {
 		return false
 	}
 	_, announced, _ := unstructured.NestedString(source.Object, "status", "webhookURLSecretRef", "name")
@@ -209,12 +214,8 @@ func (h *history) unannounced(secret *unstructured.Unstructured) bool {
 // unasked tells whether a Secret has the key of a team, and the owner of the
 // server wants teams to have none any more.
 func (h *history) unasked(secret *unstructured.Unstructured) bool {
-	if secret.GetLabels()[v1alpha1.LabelCredentials] != v1alpha1.CredentialsOfTeam || len(secret.GetOwnerReferences()) == 0 {
-		return false
-	}
-	name := types.NamespacedName{Namespace: secret.GetNamespace(), Name: secret.GetOwnerReferences()[0].Name}
-	team := h.run.World.Object(world.ID{Kind: "TerdutTeam", NamespacedName: name})
-	if team == nil {
+	team := h.ownerOf(secret)
+	if secret.GetLabels()[v1alpha1.LabelCredentials] != v1alpha1.CredentialsOfTeam || team == nil {
 		return false
 	}
 	server := h.serverOf(team)

@@ -139,11 +139,7 @@ func (h *history) replace(c world.Change) {
 	if c.Before == nil {
 		return
 	}
-	owners := c.Before.GetOwnerReferences()
-	if len(owners) == 0 {
-		return
-	}
-	owner := h.run.World.Object(world.ID{Kind: owners[0].Kind, NamespacedName: types.NamespacedName{Namespace: c.Namespace, Name: owners[0].Name}})
+	owner := h.ownerOf(c.Before)
 	if owner == nil || !saysReady(owner) || owner.GetKind() == "TerdutTeam" { // the key of a team has no grace
 		return
 	}
@@ -178,7 +174,7 @@ func (h *history) onceFor(now replaced) {
 // when nobody has asked for that.
 func (r *Run) rotatesFor(owner *unstructured.Unstructured) string {
 	if owner.GetKind() != "TerdutServer" {
-		token, _, _ := unstructured.NestedString(owner.Object, "status", "pending", "rotate")
+		token, _, _ := unstructured.NestedString(owner.Object, "status", "pendingCreate", "rotate")
 		return token
 	}
 	name := types.NamespacedName{Namespace: owner.GetNamespace(), Name: v1alpha1.NextCredentialsSecretName(owner.GetName())}

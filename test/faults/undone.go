@@ -46,7 +46,8 @@ func (u *undone) posted(path string, answer *http.Response) error {
 	return nil
 }
 
-// bodyOf reads the body of a request, and puts it back.
+// bodyOf is the body of a request, which stays as it is; empty where that cannot be
+// read a second time.
 func bodyOf(req *http.Request) string {
 	if req.GetBody == nil {
 		return ""
@@ -68,7 +69,7 @@ func (u *undone) altered(req *http.Request, body string) {
 	for path, changes := range u.changes {
 		if req.URL.Path == path && !strings.Contains(body, provisional) {
 			delete(u.changes, path)
-		} else if strings.HasPrefix(req.URL.Path, path) {
+		} else if req.URL.Path == path || strings.HasPrefix(req.URL.Path, path+"/") {
 			changes[req.Method+" "+inject.Template(req.URL.Path)]++
 		}
 	}
