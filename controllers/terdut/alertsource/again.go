@@ -47,8 +47,8 @@ func again(ctx context.Context, at attach.Access, s *v1alpha1.TerdutAlertSource)
 // it, and nobody could get it back. What is recorded is doubted by ProveGone.
 func doubt(ctx context.Context, at attach.Access, s *v1alpha1.TerdutAlertSource, held []keyed, things []remote.Thing[body]) error {
 	recorded := keyed{}
-	if record := recordOf(s); record != nil {
-		recorded = keyed{id: record.ID, createdAt: record.CreatedAt}
+	if recordOf(s) != nil {
+		recorded = recordedKey(s)
 	}
 	held = slices.DeleteFunc(slices.Clone(held), func(key keyed) bool {
 		return key.is(recorded) || slices.ContainsFunc(things, func(t remote.Thing[body]) bool { return key.is(named(&t)) })

@@ -65,8 +65,8 @@ func isOfRule(err error) bool {
 }
 
 // waiting are the rules that may follow this one, as a reader shows them, in
-// their order: the oldest first. There is none where the team itself goes, or is not admitted any more:
-// then nothing but the clean-up is left to do.
+// their order: the oldest first. There is none where the team itself goes, or is
+// not admitted any more: then nothing but the clean-up is left to do.
 func (k *kind) waiting(
 	ctx context.Context, at attach.Access, r *v1alpha1.TerdutEscalationRule, from client.Reader, which ...client.ListOption,
 ) ([]v1alpha1.TerdutEscalationRule, error) {

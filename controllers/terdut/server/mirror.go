@@ -155,8 +155,9 @@ func (r *Reconciler) publishMirrors(ctx context.Context, server *v1alpha1.Terdut
 	if err != nil {
 		return nil, err
 	}
+	spared := slices.Concat(wanted, r.unwatched(server).Mirrors)
 	for _, namespace := range copyHolders(server, nil) {
-		if !slices.Contains(wanted, namespace) && !slices.Contains(r.unwatched(server).Mirrors, namespace) {
+		if !slices.Contains(spared, namespace) {
 			return nil, lookAgainAtMirror(server, namespace, "the cache does not show for whom it is")
 		}
 	}
