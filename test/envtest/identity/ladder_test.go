@@ -196,7 +196,7 @@ var _ = Describe("the ladder", func() {
 		func(ctx SpecContext, fault refserver.Fault, condition string) {
 			w := newWorld(ctx)
 			w.Timeout = 300 * time.Millisecond
-			o := w.start(time.Hour)
+			o := w.start(time.Second) // no pause grows longer than that
 			w.Remote.SetFault(func(*http.Request, string) refserver.Fault { return fault })
 			w.Create(ctx)
 			w.RollOut(ctx, true)

@@ -12,7 +12,6 @@ import (
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -182,7 +181,7 @@ var _ = Describe("the operator's key", func() {
 		func(ctx SpecContext, fault refserver.Fault, condition string) {
 			w := newWorld(ctx)
 			w.Timeout = 300 * time.Millisecond
-			o := w.start(time.Hour)
+			o := w.start(time.Second) // no pause grows longer than that
 			w.Remote.SetFault(func(*http.Request, string) refserver.Fault { return fault })
 			w.Create(ctx)
 			w.RollOut(ctx, true)
@@ -198,9 +197,6 @@ var _ = Describe("the operator's key", func() {
 			Expect(w.Key(ctx)).To(Equal(key))
 			Expect(w.Remote.KeyID(key)).To(BeZero())
 			w.Remote.SetFault(nil)
-			// The pauses have grown meanwhile: who does not want to wait asks for a look.
-			look := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"annotations":{"`+v1alpha1.AnnotationReconcile+`":"now"}}}`))
-			Expect(env.Admin.Patch(ctx, w.Server(ctx), look)).To(Succeed())
 			w.Ready(ctx)
 		},
 		Entry("a proxy's page", refserver.Answer(http.StatusOK, "text/html", "<html>"), "Unknown UnexpectedAnswer"),
