@@ -22,7 +22,7 @@ type Verdict struct {
 	Allowed []string
 	// Fired is true when every fault has met its point.
 	Fired bool
-	// Effects are the labels of all effects, in order.
+	// Effects are the labels of all effects until everything was at rest, in order.
 	Effects []string
 	// Looked is how many values of Secrets the outputs were searched for, Hits how
 	// many of them were found.
@@ -80,6 +80,7 @@ func (r *Run) oracles(ref *reference, faults int) (v Verdict) {
 	for _, line := range broken {
 		add("4 always: %s", line)
 	}
+	v.Effects = r.Injector.Effects()
 	if err := r.stays(); err != nil {
 		add("5 stable: %v", err)
 	}
@@ -88,7 +89,7 @@ func (r *Run) oracles(ref *reference, faults int) (v Verdict) {
 		add("6 clean: %s", line)
 	}
 	v.Looked, v.Hits = len(r.watch.values()), len(found)
-	v.Fired, v.Effects = r.Injector.Fired(), r.Injector.Effects()
+	v.Fired = r.Injector.Fired()
 	return v
 }
 
