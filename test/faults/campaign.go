@@ -3,6 +3,7 @@ package faults
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"git.ryuvia.com/niklas/terdut-operator/test/faults/inject"
@@ -136,7 +137,7 @@ func excused(faults []inject.Fault) (n int) {
 // final state. What must never happen is not forgiven.
 func (s Scenario) forgive(r *Run, v *Verdict, faults []inject.Fault) {
 	for _, allowance := range s.Allowed {
-		at := slices.IndexFunc(faults, func(f inject.Fault) bool { return slices.Contains(allowance.At, f) })
+		at := allowance.met(faults)
 		if at < 0 || !strings.Contains(strings.Join(r.state(), "\n")+"\n", "reason = "+allowance.Reason+"\n") {
 			continue
 		}
@@ -146,6 +147,21 @@ func (s Scenario) forgive(r *Run, v *Verdict, faults []inject.Fault) {
 		})
 		return
 	}
+}
+
+// met is which of the faults of a run is one of an allowance; -1 for none. A
+// fault before it may have had the same write made once more already.
+func (a Allowance) met(faults []inject.Fault) int {
+	for before, f := range faults {
+		what, number, _ := strings.Cut(f.Label, "#")
+		n, err := strconv.Atoi(number)
+		for m := n; err == nil && m >= n-before; m-- {
+			if slices.Contains(a.At, inject.Fault{Label: what + "#" + strconv.Itoa(m), Mode: f.Mode}) {
+				return before
+			}
+		}
+	}
+	return -1
 }
 
 // repro is the line that repeats one run alone.

@@ -128,17 +128,27 @@ func (l *loop) work() (busy bool, err error) {
 	return changed || ran, err
 }
 
-// Settle implements Engine: nothing changes for the horizon.
+// stirs is what has an effect later, the next of a row of attempts for example: a
+// write, a fault, or a new process, which finds out again what the last one knew.
+type stirs struct {
+	writes  int64
+	faults  int
+	process *operator.Incarnation
+}
+
+func (l *loop) stirs() stirs { return stirs{l.writes(), l.Injector.Left(), l.now} }
+
+// Settle implements Engine: nothing stirs for the horizon.
 func (l *loop) Settle() error {
-	quiet, writes := time.Now(), l.writes()
+	quiet, seen := time.Now(), l.stirs()
 	l.passes = 0
 	for range 2000 {
 		busy, err := l.work()
 		if err != nil {
 			return err
 		}
-		if l.writes() != writes {
-			quiet, writes = time.Now(), l.writes()
+		if now := l.stirs(); now != seen {
+			quiet, seen = time.Now(), now
 			l.most = max(l.most, l.passes)
 		}
 		if busy || l.Injector.Deliver() || l.catchUp() {

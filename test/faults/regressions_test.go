@@ -107,6 +107,10 @@ func TestRegressions(t *testing.T) {
 			"recreated-at-once", "read-empty @ REST GET /api/teams/{id}/integrations #1",
 		},
 		{
+			"what was found out about a server was not written down until the next resync but one, because the key was good",
+			"bootstrapped-before-oldest", "refused @ K8S apply TerdutServer/status platform/terdut #3 && 409 @ K8S apply TerdutServer/status platform/terdut #4",
+		},
+		{
 			"one list of keys without any left one valid that nobody holds",
 			"server-of-other-keys", "read-empty @ REST GET /api/service-accounts/{id}/keys #1",
 		},

@@ -99,8 +99,8 @@ func (p *probe) set(server *v1alpha1.TerdutServer, name string, present bool, so
 // miss notes that a probe has missed a part. Only several of them, some time
 // apart, prove that it is not there.
 func (p *probe) miss(server *v1alpha1.TerdutServer, name string, now time.Time) {
-	p.recall(server)
-	if p.misses[name] > 0 && now.Sub(p.missed[name]) < probePause {
+	known := p.recall(server)[name].State == v1alpha1.CapabilityAbsent
+	if known || p.misses[name] > 0 && now.Sub(p.missed[name]) < probePause {
 		return
 	}
 	p.misses[name]++

@@ -97,10 +97,13 @@ func (j *Injector) Step() {
 }
 
 // Fired tells whether every fault has met its point.
-func (j *Injector) Fired() bool {
+func (j *Injector) Fired() bool { return j.Left() == 0 }
+
+// Left is how many faults are still to come.
+func (j *Injector) Left() int {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	return len(j.faults) == 0
+	return len(j.faults)
 }
 
 // Effects are the labels of all effects, in order.
