@@ -49,7 +49,7 @@ func TestSchedule(t *testing.T) {
 	waiting := Waiting("C", "R", "m")
 	last := time.Duration(0)
 	for range 20 {
-		after := s.Ended(key, waiting).RequeueAfter
+		after := s.ended(key, waiting).RequeueAfter
 		if after < last || after > backoffLast || last == 0 && after != backoffFirst {
 			t.Fatalf("after %v comes %v", last, after)
 		}
@@ -58,16 +58,22 @@ func TestSchedule(t *testing.T) {
 	if last != backoffLast {
 		t.Errorf("the longest pause is %v", last)
 	}
-	if other := s.Ended(types.NamespacedName{Name: "b"}, waiting).RequeueAfter; other != backoffFirst {
+	if other := s.ended(types.NamespacedName{Name: "b"}, waiting).RequeueAfter; other != backoffFirst {
 		t.Errorf("another object pauses %v", other)
 	}
-	s.Settled(key)
-	if after := s.Ended(key, waiting).RequeueAfter; after != backoffFirst {
+	s.After(key, false, nil)
+	if after := s.After(key, false, waiting).RequeueAfter; after != backoffFirst {
 		t.Errorf("after it was settled it pauses %v", after)
 	}
-	s.Ended(key, waiting)
+	if after := s.After(key, false, waiting).RequeueAfter; after == backoffFirst {
+		t.Errorf("it pauses no longer than before")
+	}
+	if after := s.After(key, true, waiting).RequeueAfter; after != backoffFirst {
+		t.Errorf("an edited object pauses %v", after)
+	}
+	s.ended(key, waiting)
 	s.Forget(key)
-	if after := s.Ended(key, waiting).RequeueAfter; after != backoffFirst {
+	if after := s.ended(key, waiting).RequeueAfter; after != backoffFirst {
 		t.Errorf("a forgotten object pauses %v", after)
 	}
 }
@@ -107,16 +113,16 @@ func TestTimesThatAreGiven(t *testing.T) {
 	const resync = 10 * time.Minute
 	s, key := NewSchedule(resync), types.NamespacedName{Name: "a"}
 	for range 100 {
-		if after := s.Settled(key).RequeueAfter; after < resync*9/10 || after > resync*11/10 {
+		if after := s.settled(key).RequeueAfter; after < resync*9/10 || after > resync*11/10 {
 			t.Fatalf("a resync after %v", after)
 		}
 	}
 	asked := Unknown("C", "R", "m")
 	asked.After = 7 * time.Second
-	if after := s.Ended(key, asked).RequeueAfter; after != asked.After {
+	if after := s.ended(key, asked).RequeueAfter; after != asked.After {
 		t.Errorf("asked to wait %v, waits %v", asked.After, after)
 	}
-	if after := s.Ended(key, Refused("C", "R", "m")).RequeueAfter; after < resync*9/10 {
+	if after := s.ended(key, Refused("C", "R", "m")).RequeueAfter; after < resync*9/10 {
 		t.Errorf("what only a person can change is tried again after %v", after)
 	}
 }
@@ -127,7 +133,7 @@ func TestBackoffEndsAtTheResync(t *testing.T) {
 	for _, resync := range []time.Duration{0, time.Millisecond, 3 * time.Second} {
 		s := NewSchedule(resync)
 		for range 10 {
-			after := s.Ended(types.NamespacedName{}, Waiting("C", "R", "m")).RequeueAfter
+			after := s.ended(types.NamespacedName{}, Waiting("C", "R", "m")).RequeueAfter
 			if after <= 0 || after > max(resync, backoffFirst) {
 				t.Errorf("resync %v: pauses %v", resync, after)
 			}

@@ -42,14 +42,26 @@ func NewSchedule(resync time.Duration) *Schedule {
 	}
 }
 
-// Settled is the result for an object that is as it should be.
-func (s *Schedule) Settled(key types.NamespacedName) reconcile.Result {
+// After is the result of a pass that came to an ending; none means that the object
+// is as it should be. An edit does not wait for as long as what failed before it.
+func (s *Schedule) After(key types.NamespacedName, edited bool, e *Ending) reconcile.Result {
+	if edited {
+		s.limiter.Forget(key)
+	}
+	if e == nil {
+		return s.settled(key)
+	}
+	return s.ended(key, e)
+}
+
+// settled is the result for an object that is as it should be.
+func (s *Schedule) settled(key types.NamespacedName) reconcile.Result {
 	s.limiter.Forget(key)
 	return reconcile.Result{RequeueAfter: s.jittered()}
 }
 
-// Ended is the result for an ending.
-func (s *Schedule) Ended(key types.NamespacedName, e *Ending) reconcile.Result {
+// ended is the result for an ending.
+func (s *Schedule) ended(key types.NamespacedName, e *Ending) reconcile.Result {
 	switch {
 	case e.After > 0:
 		return reconcile.Result{RequeueAfter: e.After}

@@ -212,10 +212,7 @@ func (v *visit[T, A, D]) report(ctx context.Context, err error) (reconcile.Resul
 		return reconcile.Result{}, err
 	}
 	s := v.Kind.Load(v.obj)
-	if !status.Speak(s.Conditions, v.obj.GetGeneration()) {
-		// An edit or a deletion does not wait for as long as what failed before it.
-		v.Schedule.Forget(key)
-	}
+	edited := !status.Speak(s.Conditions, v.obj.GetGeneration())
 	applied := s.ObservedGeneration == v.obj.GetGeneration()
 	if ending == nil || v.stands {
 		s.ObservedGeneration = v.obj.GetGeneration()
@@ -234,11 +231,8 @@ func (v *visit[T, A, D]) report(ctx context.Context, err error) (reconcile.Resul
 		return reconcile.Result{}, err
 	}
 	v.emit(status.Transitions(old, s.Conditions)...)
-	if ending == nil {
-		return v.Schedule.Settled(key), nil
-	}
-	result := v.Schedule.Ended(key, ending)
-	if !v.obj.GetDeletionTimestamp().IsZero() {
+	result := v.Schedule.After(key, edited, ending)
+	if ending != nil && !v.obj.GetDeletionTimestamp().IsZero() {
 		result.RequeueAfter = v.beforeStuck(result.RequeueAfter)
 	}
 	return result, nil

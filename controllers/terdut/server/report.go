@@ -38,7 +38,7 @@ func (r *Reconciler) report(ctx context.Context, server *v1alpha1.TerdutServer, 
 		return ctrl.Result{}, err
 	}
 	next := Observe(server, seen, ending, metav1.NewTime(r.Now()).Rfc3339Copy())
-	result := r.pauseAfter(server, ending)
+	result := r.Schedule.After(key, !status.Speak(server.Status.Conditions, server.Generation), ending)
 	result.RequeueAfter = min(result.RequeueAfter, r.soon(seen, next))
 	news := newsOf(server.Status, next)
 	if wait := r.untilWritten(server, news); wait > 0 {
@@ -58,19 +58,6 @@ func (r *Reconciler) report(ctx context.Context, server *v1alpha1.TerdutServer, 
 	status.Emit(r.Recorder, server, unwatchedEvents(before, next.Conditions)...)
 	status.Emit(r.Recorder, server, claimEvents(before, next.Conditions)...)
 	return result, nil
-}
-
-// pauseAfter is how long a pass lets the server alone. An edit does not wait for
-// as long as what failed before it.
-func (r *Reconciler) pauseAfter(server *v1alpha1.TerdutServer, ending *outcome.Ending) ctrl.Result {
-	key := client.ObjectKeyFromObject(server)
-	if !status.Speak(server.Status.Conditions, server.Generation) {
-		r.Schedule.Forget(key)
-	}
-	if ending == nil {
-		return r.Schedule.Settled(key)
-	}
-	return r.Schedule.Ended(key, ending)
 }
 
 // soon is when to look again at what nothing wakes the server for: pods, and a
