@@ -111,6 +111,10 @@ func TestRegressions(t *testing.T) {
 			"bootstrapped-before-oldest", "refused @ K8S apply TerdutServer/status platform/terdut #3 && 409 @ K8S apply TerdutServer/status platform/terdut #4",
 		},
 		{
+			"a policy that a server does not let go was left behind without a word, since the process that let the rule go ended right then",
+			"consent-revoked-deletion", "422 @ REST PUT /api/teams/{id}/escalation #1 && crash-after @ K8S patch TerdutEscalationRule payments/policy #1",
+		},
+		{
 			"one list of keys without any left one valid that nobody holds",
 			"server-of-other-keys", "read-empty @ REST GET /api/service-accounts/{id}/keys #1",
 		},

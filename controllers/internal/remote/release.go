@@ -81,8 +81,9 @@ func (v *visit[T, A, D]) forced() *Release {
 	return &Release{Reason: reasonForceOrphan, Message: fmt.Sprintf("the annotation %s asks for it: what is on the server stays", v.Annotations.ForceOrphan)}
 }
 
-// release lets the object go, and says what that may have left behind: in the
-// log, in the counter, and in an Event where there is a place for it.
+// release lets the object go, and says before it does what that may leave behind:
+// in the log, in the counter, and in an Event where there is a place for it. Once
+// the object is gone nothing makes anybody say it who has not yet.
 func (v *visit[T, A, D]) release(ctx context.Context, r *Release) error {
 	at := r.Server
 	var id int64
@@ -93,11 +94,8 @@ func (v *visit[T, A, D]) release(ctx context.Context, r *Release) error {
 	if err != nil {
 		return err
 	}
-	if err := v.letGo(ctx); err != nil {
-		return err
-	}
 	v.note(ctx, about, r, at, id)
-	return nil
+	return v.letGo(ctx)
 }
 
 // note tells that something may be left on a server.
