@@ -39,9 +39,9 @@ type engine struct {
 	touch atomic.Int64
 	// looked is when it was last looked whether everything is done.
 	looked time.Time
-	// turned tells that the clock was turned on since the last step for what is
+	// turned is how often the clock was turned on since the last step, for what is
 	// put off for a while, such as a write that only counts.
-	turned bool
+	turned int
 }
 
 // begin makes the run and starts the operator.
@@ -91,7 +91,7 @@ func (e *engine) touched(o *unstructured.Unstructured, gone bool) {
 // quiet is for how long nothing has changed.
 func (e *engine) quiet() time.Duration { return time.Since(time.Unix(0, e.touch.Load())) }
 
-// touching notes that a server is written to.
+// touching notes that a server is written to. What it refuses changes nothing.
 type touching struct {
 	engine *engine
 	next   http.RoundTripper
@@ -99,8 +99,11 @@ type touching struct {
 
 // RoundTrip implements http.RoundTripper.
 func (t touching) RoundTrip(req *http.Request) (*http.Response, error) {
-	t.engine.touched(nil, false)
-	return t.next.RoundTrip(req)
+	resp, err := t.next.RoundTrip(req)
+	if err != nil || resp.StatusCode < http.StatusBadRequest {
+		t.engine.touched(nil, false)
+	}
+	return resp, err
 }
 
 // Resync implements faults.Engine: it waits until every object was looked at so

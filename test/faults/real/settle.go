@@ -30,6 +30,9 @@ const (
 	// grace is by how much the clock is turned on when nothing is left to do: more
 	// than a key lives on after it was exchanged.
 	grace = time.Hour + time.Minute
+	// turns is how often the clock is turned on at each rest: what counts as absent
+	// is looked for three times.
+	turns = 3
 )
 
 // Settle implements faults.Engine. It is settled when it looks as the undisturbed
@@ -40,7 +43,7 @@ func (e *engine) Settle() error {
 		target = e.targets[n]
 	}
 	e.touched(nil, false)
-	e.turned = false
+	e.turned = 0
 	if err := e.until(func() bool { return e.rests(target) }); err != nil {
 		return err
 	}
@@ -101,7 +104,7 @@ func (e *engine) rests(target []string) bool {
 	if e.reached(target) {
 		return true
 	}
-	if !e.turned || e.Waits() {
+	if e.turned < turns || e.Waits() {
 		e.turn()
 		return false
 	}
@@ -116,7 +119,7 @@ func (e *engine) reached(target []string) bool {
 // turn turns the clock on.
 func (e *engine) turn() {
 	e.ahead.Add(int64(grace))
-	e.turned = true
+	e.turned++
 	e.touched(nil, false)
 }
 

@@ -141,6 +141,14 @@ func (p *Player) fixedFields(ctx context.Context) {
 	p.apply(ctx, "of the same Deployment", "operator", deployment("a"))
 	p.apply(ctx, "of another selector", "operator", deployment("b"))
 	p.apply(ctx, "of another scale", "operator", with(deployment("a"), int64(2), "spec", "replicas"))
+	// Its strategy: a default is in the way of another one.
+	recreate := with(deployment("a"), "Recreate", "spec", "strategy", "type")
+	p.apply(ctx, "of a strategy beside the default of another one", "operator", recreate, client.ForceOwnership)
+	p.merge(ctx, "of another strategy", recreate, `{"spec":{"strategy":{"rollingUpdate":null,"type":"Recreate"}}}`)
+	p.apply(ctx, "of the same strategy", "operator", recreate, client.ForceOwnership)
+	p.merge(ctx, "of the first strategy", recreate, `{"spec":{"strategy":{"type":"RollingUpdate"}}}`)
+	p.apply(ctx, "of a strategy that somebody has changed", "operator", recreate, client.ForceOwnership)
+	p.note(ctx, recreate, "spec", "strategy", "rollingUpdate", "maxSurge")
 }
 
 // garbage: what has lost its owner goes.

@@ -30,11 +30,15 @@ func (k *kind) complete(object map[string]any) {
 // have and has not. Nothing else is checked here: what people write is checked by
 // the tests of the definitions.
 func (k *kind) valid(name string, object map[string]any) error {
-	if k.schema == nil {
-		return nil
+	var wrong field.ErrorList
+	switch {
+	case k.gvk.Kind == "Deployment":
+		wrong = rollsAndDoesNot(object)
+	case k.schema != nil:
+		wrong = lacking(object, k.schema, nil)
 	}
-	if missing := lacking(object, k.schema, nil); len(missing) > 0 {
-		return apierrors.NewInvalid(k.gvk.GroupKind(), name, missing)
+	if len(wrong) > 0 {
+		return apierrors.NewInvalid(k.gvk.GroupKind(), name, wrong)
 	}
 	return nil
 }

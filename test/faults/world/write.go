@@ -127,20 +127,6 @@ func named(object *unstructured.Unstructured) {
 	object.SetLabels(labels)
 }
 
-// rollsByDefault gives a Deployment the strategy that it has when nobody names
-// one. Whoever creates it that way owns it, and it is in the way of another one.
-func rollsByDefault(object *unstructured.Unstructured) {
-	if object.GetKind() != "Deployment" {
-		return
-	}
-	spec, ok := object.Object["spec"].(map[string]any)
-	if ok && spec["strategy"] == nil {
-		spec["strategy"] = map[string]any{
-			"type": "RollingUpdate", "rollingUpdate": map[string]any{"maxSurge": "25%", "maxUnavailable": "25%"},
-		}
-	}
-}
-
 // admits tells whether the namespace takes new objects.
 func (w *World) admits(r write) error {
 	if !r.kind.namespaced {
@@ -175,6 +161,7 @@ func (w *World) update(r write, next *unstructured.Unstructured) (*unstructured.
 	}
 	next = next.DeepCopy()
 	r.keep(live.Object, next.Object)
+	rollsByDefault(next)
 	next.SetResourceVersion(live.GetResourceVersion())
 	managed := r.kind.managers[r.sub].UpdateNoErrors(live.DeepCopy(), next, r.manager)
 	done, err := merged(managed, nil)
@@ -252,6 +239,7 @@ func (w *World) store(r write, live, next *unstructured.Unstructured) (*unstruct
 			unstructured.RemoveNestedField(next.Object, "metadata", name)
 		}
 	}
+	rollsByDefault(next)
 	r.kind.complete(next.Object)
 	if err := r.kind.valid(r.id.Name, next.Object); err != nil {
 		return nil, err
