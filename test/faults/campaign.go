@@ -149,19 +149,28 @@ func (s Scenario) forgive(r *Run, v *Verdict, faults []inject.Fault) {
 	}
 }
 
-// met is which of the faults of a run is one of an allowance; -1 for none. A
-// fault before it may have had the same write made once more already.
+// met is which of the faults of a run is one of an allowance; -1 for none.
 func (a Allowance) met(faults []inject.Fault) int {
-	for before, f := range faults {
-		what, number, _ := strings.Cut(f.Label, "#")
-		n, err := strconv.Atoi(number)
-		for m := n; err == nil && m >= n-before; m-- {
-			if slices.Contains(a.At, inject.Fault{Label: what + "#" + strconv.Itoa(m), Mode: f.Mode}) {
-				return before
-			}
+	for i, f := range faults {
+		ends := i+1 < len(faults) && slices.Contains(append(inject.Stops(), inject.CrashBefore, inject.CrashAfter), faults[i+1].Mode)
+		if listed(a.At, f, i) || ends && listed(a.BeforeEnd, f, i) {
+			return i
 		}
 	}
 	return -1
+}
+
+// listed finds a fault. Each of those before it may have had the same write made
+// once more already.
+func listed(list []inject.Fault, f inject.Fault, before int) bool {
+	what, number, _ := strings.Cut(f.Label, "#")
+	n, err := strconv.Atoi(number)
+	for m := n; err == nil && m >= n-before; m-- {
+		if slices.Contains(list, inject.Fault{Label: what + "#" + strconv.Itoa(m), Mode: f.Mode}) {
+			return true
+		}
+	}
+	return false
 }
 
 // repro is the line that repeats one run alone.

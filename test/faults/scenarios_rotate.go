@@ -54,14 +54,22 @@ func losses() []Scenario {
 
 // inMemory is the loss that follows when people take the finalizer off the
 // operator's key, and the process that has it in memory does not write it back.
-var inMemory = []Allowance{{
-	Reason: v1alpha1.ReasonAlreadyBootstrapped,
-	Why:    "somebody has taken the finalizer off the Secret with the operator's key, so that the key was in the memory of one process only",
-	At: []inject.Fault{
-		{Label: "K8S apply Secret platform/terdut-operator-credentials #1", Mode: inject.CrashBefore},
-		{Label: "K8S apply Secret platform/terdut-operator-credentials #1", Mode: inject.Overlap},
-	},
-}}
+// What that is called depends on whether the next one asked for a bootstrap and
+// did not hear the answer.
+var inMemory = []Allowance{strippedAs(v1alpha1.ReasonAlreadyBootstrapped), strippedAs(v1alpha1.ReasonBootstrapKeyLost)}
+
+func strippedAs(reason string) Allowance {
+	const write = "K8S apply Secret platform/terdut-operator-credentials #1"
+	var undone []inject.Fault
+	for _, mode := range []inject.Mode{inject.Refused, inject.Conflict, inject.Invalid, inject.TooMany, inject.Late} {
+		undone = append(undone, inject.Fault{Label: write, Mode: mode})
+	}
+	return Allowance{
+		Reason: reason,
+		Why:    "somebody has taken the finalizer off the Secret with the operator's key, so that the key was in the memory of one process only",
+		At:     []inject.Fault{{Label: write, Mode: inject.CrashBefore}, {Label: write, Mode: inject.Overlap}}, BeforeEnd: undone,
+	}
+}
 
 // dead is a key, in base64, that opens nothing.
 const dead = "MDAwMDAwMDAwMDAwMDAwMDAwMDAwMDAwMDAwMDAwMDAwMDAwMDAwMDAwMDAwMDAwMDAwMDAwMDAwMDAwMDAwMA=="
