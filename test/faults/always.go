@@ -75,8 +75,13 @@ func hasFinalizer(o *unstructured.Unstructured) bool {
 	return slices.Contains(o.GetFinalizers(), v1alpha1.Finalizer)
 }
 
-// trueReady: what says that it is Ready is there, and its key opens it.
+// trueReady: what says that it is Ready is there, and its key opens it. What is
+// being deleted counts as terminating, whatever it says: a status that was on its
+// way may arrive after the key has gone.
 func (h *history) trueReady(o *unstructured.Unstructured) {
+	if o.GetDeletionTimestamp() != nil {
+		return
+	}
 	switch o.GetKind() {
 	case "TerdutServer":
 		name, _, _ := unstructured.NestedString(o.Object, "status", "operatorCredentialsSecretRef", "name")
