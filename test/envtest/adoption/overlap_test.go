@@ -66,28 +66,40 @@ var _ = Describe("two operators at once", func() {
 })
 
 // hasOneEach: the server has one object for each resource, under its own name,
-// and that is the one that the resource has recorded.
+// and that is the one that the resource has recorded. Who comes second may still be
+// taking back what it has made, or making what it has taken.
 func (i *install) hasOneEach(ctx SpecContext, made []*sample.Full) {
 	GinkgoHelper()
-	Expect(i.Peer.Teams()).To(HaveLen(len(made)))
-	for _, a := range made {
-		for _, o := range a.Objects() {
-			Expect(env.Read(ctx, o)).To(Succeed())
-			Expect(refs.RemoteOf(o).PendingCreate).To(BeNil())
-			Expect(refs.RemoteOf(o).Retiring).To(BeEmpty())
+	Eventually(func(g Gomega) {
+		g.Expect(i.Peer.Teams()).To(HaveLen(len(made)))
+		for _, a := range made {
+			for _, o := range a.Objects() {
+				g.Expect(env.Read(ctx, o)).To(Succeed())
+				g.Expect(refs.RemoteOf(o).PendingCreate).To(BeNil())
+				g.Expect(refs.RemoteOf(o).Retiring).To(BeEmpty())
+			}
+			team := a.Team.Status.TeamID
+			g.Expect(i.Peer.Teams()).To(ContainElement(And(HaveField("ID", team), HaveField("Name", a.Team.Spec.DisplayName))))
+			g.Expect(i.Peer.Escalation(team)).To(HaveField("RepeatCount", BeEquivalentTo(a.Rule.Spec.RepeatCount)))
+			g.Expect(i.Peer.Switches(team)).To(ConsistOf(And(HaveField("ID", a.Switch.Status.SwitchID), HaveField("Name", a.Switch.Spec.Name))))
+			g.Expect(i.Peer.Integrations(team)).To(ConsistOf(And(HaveField("ID", a.Source.Status.IntegrationID), HaveField("Name", a.Source.Spec.Name))))
 		}
-		team := a.Team.Status.TeamID
-		Expect(i.Peer.Teams()).To(ContainElement(And(HaveField("ID", team), HaveField("Name", a.Team.Spec.DisplayName))))
-		Expect(i.Peer.Escalation(team).RepeatCount).To(BeEquivalentTo(a.Rule.Spec.RepeatCount))
-		Expect(i.Peer.Switches(team)).To(ConsistOf(And(HaveField("ID", a.Switch.Status.SwitchID), HaveField("Name", a.Switch.Spec.Name))))
-		Expect(i.Peer.Integrations(team)).To(ConsistOf(And(HaveField("ID", a.Source.Status.IntegrationID), HaveField("Name", a.Source.Spec.Name))))
-	}
+	}).Should(Succeed())
 }
 
 // countPosts: what was made less what was deleted again is what is wanted.
 func (i *install) countPosts(of string, want int) {
 	GinkgoHelper()
-	posts, deletes := 0, 0
+	posts := 0
+	Eventually(func(g Gomega) {
+		var deletes int
+		posts, deletes = i.postsAndDeletes()
+		g.Expect(posts-deletes).To(Equal(want), "%d made and %d deleted", posts, deletes)
+	}).Should(Succeed())
+	Expect(figures.Value(suite, "two-operators-posts-"+of, posts, "")).To(Succeed())
+}
+
+func (i *install) postsAndDeletes() (posts, deletes int) {
 	for _, r := range i.Peer.Requests() {
 		switch {
 		case r.Path != "/api/teams" && r.Path != "/api/teams/{teamID}" && !isOfTeam(r.Path):
@@ -97,8 +109,7 @@ func (i *install) countPosts(of string, want int) {
 			deletes++
 		}
 	}
-	Expect(figures.Value(suite, "two-operators-posts-"+of, posts, "")).To(Succeed())
-	Expect(posts-deletes).To(Equal(want), "%d made and %d deleted", posts, deletes)
+	return posts, deletes
 }
 
 func isOfTeam(path string) bool {
