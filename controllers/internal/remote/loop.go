@@ -3,6 +3,7 @@ package remote
 import (
 	"context"
 	"slices"
+	"sync"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -77,6 +78,9 @@ type Loop[T client.Object, A, D any] struct {
 	Now func() time.Time
 
 	saved status.Written
+	// released has the UID of each object, by name, of which this process has said
+	// that it lets it go without cleaning up.
+	released sync.Map
 }
 
 // Reconcile brings one object and what it stands for together.
@@ -84,6 +88,7 @@ func (l *Loop[T, A, D]) Reconcile(ctx context.Context, req reconcile.Request) (r
 	obj := l.New()
 	if err := l.Client.Get(ctx, req.NamespacedName, obj); err != nil {
 		l.Schedule.Gone(req.NamespacedName)
+		l.released.Delete(req.NamespacedName)
 		return reconcile.Result{}, client.IgnoreNotFound(err)
 	}
 	v := &visit[T, A, D]{Loop: l, obj: obj, written: l.Kind.Load(obj)}

@@ -8,6 +8,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	logf "sigs.k8s.io/controller-runtime/pkg/log"
 
 	"git.ryuvia.com/niklas/terdut-operator/controllers/internal/outcome"
@@ -94,7 +95,11 @@ func (v *visit[T, A, D]) release(ctx context.Context, r *Release) error {
 	if err != nil {
 		return err
 	}
-	v.note(ctx, about, r, at, id)
+	// Taking the finalizer off may take several tries, and is told once.
+	uid := v.obj.GetUID()
+	if before, _ := v.released.Swap(client.ObjectKeyFromObject(v.obj), uid); before != uid {
+		v.note(ctx, about, r, at, id)
+	}
 	return v.letGo(ctx)
 }
 
