@@ -46,7 +46,7 @@ func NewSchedule(resync time.Duration) *Schedule {
 // is as it should be. An edit does not wait for as long as what failed before it.
 func (s *Schedule) After(key types.NamespacedName, edited bool, e *Ending) reconcile.Result {
 	if edited {
-		s.limiter.Forget(key)
+		s.Forget(key)
 	}
 	if e == nil {
 		return s.settled(key)
@@ -56,7 +56,7 @@ func (s *Schedule) After(key types.NamespacedName, edited bool, e *Ending) recon
 
 // settled is the result for an object that is as it should be.
 func (s *Schedule) settled(key types.NamespacedName) reconcile.Result {
-	s.limiter.Forget(key)
+	s.Forget(key)
 	return reconcile.Result{RequeueAfter: s.jittered()}
 }
 
@@ -66,8 +66,7 @@ func (s *Schedule) ended(key types.NamespacedName, e *Ending) reconcile.Result {
 	case e.After > 0:
 		return reconcile.Result{RequeueAfter: e.After}
 	case e.Retry == RetryResync:
-		s.limiter.Forget(key)
-		return reconcile.Result{RequeueAfter: s.jittered()}
+		return s.settled(key)
 	default:
 		return reconcile.Result{RequeueAfter: min(s.limiter.When(key), max(s.resync, backoffFirst))}
 	}

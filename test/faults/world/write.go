@@ -61,6 +61,7 @@ func (w *World) apply(r write, config *unstructured.Unstructured) (*unstructured
 	if err != nil {
 		return nil, err
 	}
+	rollsByDefault(next)
 	return w.store(r, live, next)
 }
 
@@ -239,7 +240,6 @@ func (w *World) store(r write, live, next *unstructured.Unstructured) (*unstruct
 			unstructured.RemoveNestedField(next.Object, "metadata", name)
 		}
 	}
-	rollsByDefault(next)
 	r.kind.complete(next.Object)
 	if err := r.kind.valid(r.id.Name, next.Object); err != nil {
 		return nil, err
