@@ -152,8 +152,8 @@ func (s Scenario) forgive(r *Run, v *Verdict, faults []inject.Fault) {
 // met is which of the faults of a run is one of an allowance; -1 for none.
 func (a Allowance) met(faults []inject.Fault) int {
 	for i, f := range faults {
-		ends := i+1 < len(faults) && slices.Contains(append(inject.Stops(), inject.CrashBefore, inject.CrashAfter), faults[i+1].Mode)
-		if listed(a.At, f, i) || ends && listed(a.BeforeEnd, f, i) {
+		crashes := i+1 < len(faults) && slices.Contains([]inject.Mode{inject.CrashBefore, inject.CrashAfter}, faults[i+1].Mode)
+		if listed(a.At, f, i) || crashes && listed(a.BeforeCrash, f, i) {
 			return i
 		}
 	}

@@ -115,6 +115,10 @@ func TestRegressions(t *testing.T) {
 			"consent-revoked-deletion", "422 @ REST PUT /api/teams/{id}/escalation #1 && crash-after @ K8S patch TerdutEscalationRule payments/policy #1",
 		},
 		{
+			"the end of a process did not write back the operator's key, whose Secret people had taken away with its finalizer",
+			"operator-key-stripped", "429 @ K8S apply Secret platform/terdut-operator-credentials #1 && stop-before @ K8S apply TerdutTeam/status payments/payments #1",
+		},
+		{
 			"one list of keys without any left one valid that nobody holds",
 			"server-of-other-keys", "read-empty @ REST GET /api/service-accounts/{id}/keys #1",
 		},

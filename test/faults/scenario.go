@@ -42,9 +42,9 @@ type Allowance struct {
 	Why string
 	// At are the faults that may lead to it, and no others.
 	At []inject.Fault
-	// BeforeEnd are faults that lead to it when the end of the process is next, which
+	// BeforeCrash are faults that lead to it when the process crashes next, which
 	// would have tried again.
-	BeforeEnd []inject.Fault
+	BeforeCrash []inject.Fault
 }
 
 // Step is one thing that people do.

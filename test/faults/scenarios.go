@@ -32,8 +32,19 @@ var lost = []Allowance{{Reason: v1alpha1.ReasonBootstrapKeyLost, Why: keyOnce, A
 	{Label: "REST POST /api/bootstrap #1", Mode: inject.OldCache},
 	{Label: "REST POST /api/bootstrap #1", Mode: inject.LostResponse},
 	{Label: "REST POST /api/bootstrap #1", Mode: inject.Late},
-	{Label: "K8S apply Secret platform/terdut-operator-credentials #2", Mode: inject.CrashBefore},
-}}}
+	{Label: keyWritten, Mode: inject.CrashBefore},
+}, BeforeCrash: unwritten(keyWritten)}}
+
+// keyWritten is the write that brings the key of a bootstrap into its Secret.
+const keyWritten = "K8S apply Secret platform/terdut-operator-credentials #2"
+
+// unwritten are the faults that leave a write undone, in a process that goes on.
+func unwritten(label string) (out []inject.Fault) {
+	for _, mode := range []inject.Mode{inject.Refused, inject.Conflict, inject.Invalid, inject.TooMany, inject.Late} {
+		out = append(out, inject.Fault{Label: label, Mode: mode})
+	}
+	return out
+}
 
 // keyOnce is why a bootstrap is not always survived.
 const keyOnce = "the key of a server that takes no key which the caller chooses is in one answer, and that has not come to a Secret"

@@ -41,7 +41,7 @@ func bootstraps() []Scenario {
 // Secret still has the key of the database that was there before, which may come
 // back and is not thrown away for one that is not accepted yet.
 var lostAgain = []Allowance{{
-	Reason: lost[0].Reason, At: lost[0].At,
+	Reason: lost[0].Reason, At: lost[0].At, BeforeCrash: lost[0].BeforeCrash,
 	Why: "the Secret keeps the key of the database that was there before until there is another one, so that none is chosen",
 }}
 

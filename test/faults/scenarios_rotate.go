@@ -60,14 +60,10 @@ var inMemory = []Allowance{strippedAs(v1alpha1.ReasonAlreadyBootstrapped), strip
 
 func strippedAs(reason string) Allowance {
 	const write = "K8S apply Secret platform/terdut-operator-credentials #1"
-	var undone []inject.Fault
-	for _, mode := range []inject.Mode{inject.Refused, inject.Conflict, inject.Invalid, inject.TooMany, inject.Late} {
-		undone = append(undone, inject.Fault{Label: write, Mode: mode})
-	}
 	return Allowance{
 		Reason: reason,
 		Why:    "somebody has taken the finalizer off the Secret with the operator's key, so that the key was in the memory of one process only",
-		At:     []inject.Fault{{Label: write, Mode: inject.CrashBefore}, {Label: write, Mode: inject.Overlap}}, BeforeEnd: undone,
+		At:     []inject.Fault{{Label: write, Mode: inject.CrashBefore}, {Label: write, Mode: inject.Overlap}}, BeforeCrash: unwritten(write),
 	}
 }
 

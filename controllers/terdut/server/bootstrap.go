@@ -13,6 +13,7 @@ import (
 
 	v1alpha1 "git.ryuvia.com/niklas/terdut-operator/api/terdut/v1alpha1"
 	"git.ryuvia.com/niklas/terdut-operator/controllers/internal/outcome"
+	"git.ryuvia.com/niklas/terdut-operator/controllers/internal/status"
 	"git.ryuvia.com/niklas/terdut-operator/controllers/terdut/connect"
 	"git.ryuvia.com/niklas/terdut-operator/terdutapi"
 )
@@ -251,8 +252,11 @@ func (r *Reconciler) ask(ctx context.Context, server *v1alpha1.TerdutServer, cho
 		}
 		return err
 	}
-	got = &answer{server: server.DeepCopy(), credential: credential{
-		key: result.Key, userID: result.User.ID, source: sourceBootstrap, origin: sourceBootstrap, issued: r.Now(),
+	fresh := credential{key: result.Key, userID: result.User.ID, source: sourceBootstrap, origin: sourceBootstrap, issued: r.Now()}
+	got = &answer{server: server.DeepCopy(), credential: fresh, reason: v1alpha1.ReasonBootstrapped, event: status.Event{
+		Reason: v1alpha1.EventBootstrapped,
+		Message: fmt.Sprintf("bootstrapped the server as user %q; the key is in Secret %q",
+			operatorUser, v1alpha1.CredentialsSecretName(server.Name)),
 	}}
 	r.learnChosen(server, chosen, result.Key)
 	return nil

@@ -137,12 +137,18 @@ func (r *Reconciler) keep(ctx context.Context, server *v1alpha1.TerdutServer, p 
 			foreign = slices.DeleteFunc(foreign, func(f apply.FieldDrift) bool { return f.Manager == "" })
 		}
 	}
+	restored := drift("Secret "+intent.Name, foreign)
+	last := r.memory.accepted(server)
+	if c.key == last.key && keyOf(p.main) != c.key && keyOf(p.next) != c.key {
+		r.memory.hold(server, &answer{server: server.DeepCopy(), credential: *c, reason: last.reason, event: restored})
+	}
 	kept, err := r.Engine.ApplySecret(ctx, server, p.main, intent)
 	if err != nil {
 		return writeEnding(err, v1alpha1.ConditionBootstrapped)
 	}
-	if len(foreign) > 0 && r.memory.accepted(server).key != "" {
-		status.Emit(r.Recorder, server, drift("Secret "+kept.Name, foreign))
+	r.memory.hold(server, nil)
+	if len(foreign) > 0 && last.key != "" {
+		status.Emit(r.Recorder, server, restored)
 	}
 	p.main = kept
 	return nil
@@ -182,11 +188,8 @@ func (r *Reconciler) publish(ctx context.Context, held *answer) error {
 	for range publishTries {
 		var secret *corev1.Secret
 		if secret, err = r.store(ctx, server, v1alpha1.CredentialsSecretName(server.Name), &held.credential, nil); err == nil {
-			status.Emit(r.Recorder, server, status.Event{
-				Reason:  v1alpha1.EventBootstrapped,
-				Message: fmt.Sprintf("bootstrapped the server as user %q; the key is in Secret %q", operatorUser, secret.Name),
-			})
-			r.accepted(server, secret, &held.credential, v1alpha1.ReasonBootstrapped, "")
+			status.Emit(r.Recorder, server, held.event)
+			r.accepted(server, secret, &held.credential, held.reason, "")
 			return nil
 		}
 		if !apply.IsLookAgain(err) {
@@ -195,7 +198,7 @@ func (r *Reconciler) publish(ctx context.Context, held *answer) error {
 	}
 	name := v1alpha1.CredentialsSecretName(server.Name)
 	return outcome.Waiting(v1alpha1.ConditionBootstrapped, v1alpha1.ReasonApplyFailed,
-		"the server has handed out its only key, and Secret %q cannot be written: %v. The operator holds the key and tries again: do not restart it before that", name, stable(err)).Because(err)
+		"the only key for the server is in the operator's memory, and Secret %q cannot be written: %v. The operator tries again: do not restart it before that", name, stable(err)).Because(err)
 }
 
 // store writes a key to a Secret as it is now.
@@ -222,7 +225,7 @@ func (r *Reconciler) Start(ctx context.Context) error {
 	ctx = logf.IntoContext(context.WithoutCancel(ctx), logf.FromContext(ctx))
 	err := wait.PollUntilContextTimeout(ctx, shutdownPause, shutdownLimit, true, r.flush)
 	if err != nil {
-		return fmt.Errorf("write the keys that servers have handed out, before the end: %w", err)
+		return fmt.Errorf("write the keys that are in no Secret, before the end: %w", err)
 	}
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	v1alpha1 "git.ryuvia.com/niklas/terdut-operator/api/terdut/v1alpha1"
+	"git.ryuvia.com/niklas/terdut-operator/controllers/internal/status"
 )
 
 // memory is what the process knows of servers and no object holds. It is safe
@@ -19,7 +20,8 @@ type memory struct {
 type remembered struct {
 	// accepted is the last key that the server accepted.
 	accepted accepted
-	// held is a key that was handed out and is not in its Secret yet.
+	// held is a key that is in no Secret: it was handed out just now, or somebody
+	// has taken away the Secret that it was in.
 	held *answer
 	// unheard is true when this process has recorded the attempt to bootstrap
 	// and the server cannot have acted on any call since.
@@ -58,6 +60,14 @@ type answer struct {
 	// server as it was when it answered: the owner of the Secret to be.
 	server *v1alpha1.TerdutServer
 	credential
+	// reason of Bootstrapped, and the event, once it is written.
+	reason string
+	event  status.Event
+}
+
+// hold keeps a key until it is written; nil keeps none.
+func (m *memory) hold(server *v1alpha1.TerdutServer, a *answer) {
+	m.of(server, func(e *remembered) { e.held = a })
 }
 
 // held is the key that waits to be written for a server, or nil.
@@ -80,7 +90,7 @@ func (m *memory) begin(server *v1alpha1.TerdutServer) (end func(*answer)) {
 	m.mu.Unlock()
 	return func(a *answer) {
 		if a != nil {
-			m.of(server, func(e *remembered) { e.held = a })
+			m.hold(server, a)
 		}
 		m.mu.Lock()
 		m.asking--
