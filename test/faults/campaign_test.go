@@ -38,16 +38,19 @@ func TestCampaign(t *testing.T) {
 	}
 	defer debug.SetGCPercent(debug.SetGCPercent(400)) // a run leaves a lot behind at once
 	table, begin, found := NewTable(), time.Now(), 0
-	for _, s := range Scenarios() {
-		if only := os.Getenv("SCENARIO"); only == "" || only == s.Name {
-			t.Run(s.Name, func(t *testing.T) {
-				c := &campaign{scenario: s, table: table, traces: map[inject.Fault][]string{}}
-				start := time.Now()
-				c.run(t)
-				table.Took[s.Name] = time.Since(start)
-				found += len(c.ref.effects)
-			})
+	all := Scenarios()
+	for i, s := range all {
+		if only := os.Getenv("SCENARIO"); only != "" && only != s.Name {
+			continue
 		}
+		t.Run(s.Name, func(t *testing.T) {
+			c := &campaign{scenario: s, table: table, traces: map[inject.Fault][]string{}}
+			start := time.Now()
+			c.run(t)
+			table.Took[s.Name] = time.Since(start)
+			found += len(c.ref.effects)
+			t.Logf("scenario %d of %d survived %s of its interruptions; %s so far", i+1, len(all), table.Survived(s.Name), time.Since(begin).Round(time.Second))
+		})
 	}
 	if err := table.Print(os.Stdout); err != nil {
 		t.Fatal(err)

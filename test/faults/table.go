@@ -87,6 +87,16 @@ func (t *Table) Sum(prefix string) (out Cell) {
 	return out
 }
 
+// Survived is all that was done to one scenario.
+func (t *Table) Survived(scenario string) *Cell {
+	out := &Cell{}
+	for _, c := range t.cells[scenario] {
+		out.Survived += c.Survived
+		out.Total += c.Total
+	}
+	return out
+}
+
 // judge counts a run, with what else its verdict says.
 func (t *Table) judge(scenario, figure, column string, v *Verdict) {
 	t.Count(scenario, column, len(v.Wrong) == 0)
