@@ -87,5 +87,6 @@ func (r *Reconciler) trustAnew(server *v1alpha1.TerdutServer, secret string) {
 		return
 	}
 	r.Clients.Close(server.UID)
-	r.memory.of(server, func(e *remembered) { e.healthy, e.accepted.at = time.Time{}, time.Time{} })
+	r.memory.of(server, func(e *remembered) { e.healthy = time.Time{} })
+	r.memory.doubt(server)
 }

@@ -82,6 +82,11 @@ func (m *memory) accepted(server *v1alpha1.TerdutServer) (last accepted) {
 	return last
 }
 
+// doubt has the next pass ask about the key, however lately it was accepted.
+func (m *memory) doubt(server *v1alpha1.TerdutServer) {
+	m.of(server, func(e *remembered) { e.accepted.at = time.Time{} })
+}
+
 // begin notes that a bootstrap call is about to be made. The function that it
 // returns is called with the answer, or nil.
 func (m *memory) begin(server *v1alpha1.TerdutServer) (end func(*answer)) {

@@ -50,8 +50,7 @@ func (r *Reconciler) settle(ctx context.Context, server *v1alpha1.TerdutServer, 
 		}
 		r.memory.of(server, func(e *remembered) { e.postponed = r.Now().Add(pause) })
 	} else if err != nil {
-		// The next pass does not take it for settled because the key is good.
-		r.memory.of(server, func(e *remembered) { e.accepted.at = time.Time{} })
+		r.memory.doubt(server) // the next pass does not take it for settled because the key is good
 		return nil, err
 	} else {
 		r.memory.of(server, func(e *remembered) { e.postponed = time.Time{} })
