@@ -2,7 +2,6 @@ package identity_test
 
 import (
 	"context"
-	"io"
 	"net/http"
 	"strings"
 	"sync/atomic"
@@ -39,13 +38,6 @@ func once(route string, fault refserver.Fault) refserver.FaultFunc {
 		}
 		return nil
 	}
-}
-
-// hang answers nothing until the caller gives up, which net/http notices only
-// once the body was read.
-func hang(w http.ResponseWriter, r *http.Request, next http.Handler) {
-	_, _ = io.Copy(io.Discard, r.Body) // the caller may be gone
-	refserver.Hang(w, r, next)
 }
 
 func withAdminKey(s *v1alpha1.TerdutServer) {
@@ -191,37 +183,6 @@ var _ = Describe("the ladder", func() {
 		w.pass(2 * time.Second)
 		Eventually(func() string { return w.rotated(ctx) }).Should(Equal("one"))
 	})
-
-	DescribeTable("nothing changes while there is no clear answer",
-		func(ctx SpecContext, fault refserver.Fault, condition string) {
-			w := newWorld(ctx)
-			w.Timeout = 300 * time.Millisecond
-			o := w.start(time.Second) // no pause grows longer than that
-			w.Remote.SetFault(func(*http.Request, string) refserver.Fault { return fault })
-			w.Create(ctx)
-			w.RollOut(ctx, true)
-			Eventually(w.ConditionOf(ctx, v1alpha1.ConditionBootstrapped)).Should(Equal(condition))
-			key := w.Key(ctx)
-			// The first pass asks for another thing than those after it, and a
-			// request is seen before the pass that made it has ended.
-			Eventually(func() bool {
-				version, asked := w.Server(ctx).ResourceVersion, len(w.Remote.Requests())
-				Eventually(func() int { return len(w.Remote.Requests()) }).Should(BeNumerically(">", asked+1))
-				return w.Server(ctx).ResourceVersion == version
-			}).Should(BeTrue(), "the server is asked again and again, and nothing is written")
-			Expect(w.Key(ctx)).To(Equal(key))
-			Expect(w.Remote.LiveKeys()).To(BeEmpty())
-			Expect(o.isFenced()).To(BeFalse())
-			w.Remote.SetFault(nil)
-			w.quiet(ctx)
-			w.single(ctx, 0)
-		},
-		Entry("a proxy's page", refserver.Answer(http.StatusOK, "text/html", "<html>"), "Unknown UnexpectedAnswer"),
-		Entry("a proxy's refusal", refserver.Answer(http.StatusForbidden, "text/html", "<html>"), "Unknown UnexpectedAnswer"),
-		Entry("a proxy's missing page", refserver.Answer(http.StatusNotFound, "text/plain", "404 page not found\n"), "Unknown RouteMissing"),
-		Entry("a failing server", refserver.JSONError(http.StatusInternalServerError, "boom"), "Unknown ServerUnreachable"),
-		Entry("no answer", refserver.Fault(hang), "Unknown ServerUnreachable"),
-	)
 
 	It("believes that a part is missing only after three probes", func(ctx SpecContext) {
 		w := newWorld(ctx)

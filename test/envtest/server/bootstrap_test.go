@@ -195,7 +195,7 @@ var _ = Describe("the operator's key", func() {
 				return w.Server(ctx).ResourceVersion == version && o.writes.Load() == writes
 			}).Should(BeTrue(), "the server is asked again and again, and nothing is written")
 			Expect(w.Key(ctx)).To(Equal(key))
-			Expect(w.Remote.KeyID(key)).To(BeZero())
+			Expect(w.Remote.LiveKeys()).To(BeEmpty())
 			w.Remote.SetFault(nil)
 			w.Ready(ctx)
 		},
