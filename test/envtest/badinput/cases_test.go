@@ -85,10 +85,14 @@ var _ = Describe("a list that had entries and is empty", func() {
 		id := i.Team.Status.TeamID
 		Expect(i.proxy.Model().DeleteTeam(id)).To(Succeed())
 		Eventually(func() int64 { _ = env.Read(ctx, i.Team); return i.Team.Status.TeamID }).Should(And(Not(Equal(id)), Not(BeZero())))
+		// Each is Ready until it has noticed.
 		Eventually(func(g Gomega) {
-			g.Expect(env.Read(ctx, i.Source)).To(Succeed())
-			g.Expect(i.Source.Status.Remote).NotTo(BeNil())
-			g.Expect(i.Source.Status.Remote.TeamID).To(Equal(i.Team.Status.TeamID))
+			for _, o := range i.Objects() {
+				g.Expect(env.Read(ctx, o)).To(Succeed())
+			}
+			g.Expect(i.Source.Status.Remote).To(HaveValue(HaveField("TeamID", i.Team.Status.TeamID)))
+			g.Expect(i.Switch.Status.Remote).To(HaveValue(HaveField("TeamID", i.Team.Status.TeamID)))
+			g.Expect(i.proxy.Escalation(i.Team.Status.TeamID).Levels).NotTo(BeEmpty())
 		}).Should(Succeed())
 		env.EventuallyReady(ctx, i.Objects()...)
 		i.expectOneOfEach(ctx)
