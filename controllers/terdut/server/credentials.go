@@ -127,18 +127,18 @@ func (r *Reconciler) current(ctx context.Context, server *v1alpha1.TerdutServer,
 func (r *Reconciler) keep(ctx context.Context, server *v1alpha1.TerdutServer, p *pair, c *credential) error {
 	intent := c.intent(server, v1alpha1.CredentialsSecretName(server.Name), nil)
 	foreign := []apply.FieldDrift{{Path: apply.PathDeleted}}
+	last := r.memory.accepted(server)
 	if p.main != nil {
 		var err error
 		if foreign, err = r.Engine.ForeignFields(server, p.main, intent); err != nil {
 			return err
 		}
-		if *c != r.memory.accepted(server).credential {
+		if *c != last.credential {
 			// What we say anew is nobody's drift.
 			foreign = slices.DeleteFunc(foreign, func(f apply.FieldDrift) bool { return f.Manager == "" })
 		}
 	}
 	restored := drift("Secret "+intent.Name, foreign)
-	last := r.memory.accepted(server)
 	if c.key == last.key && keyOf(p.main) != c.key && keyOf(p.next) != c.key {
 		r.memory.hold(server, &answer{server: server.DeepCopy(), credential: *c, reason: last.reason, event: restored})
 	}

@@ -198,6 +198,7 @@ var _ = Describe("the operator's key", func() {
 			Expect(w.Remote.LiveKeys()).To(BeEmpty())
 			w.Remote.SetFault(nil)
 			w.Ready(ctx)
+			Eventually(func() int { return len(w.Remote.LiveKeys()) }).Should(Equal(1))
 		},
 		Entry("a proxy's page", refserver.Answer(http.StatusOK, "text/html", "<html>"), "Unknown UnexpectedAnswer"),
 		Entry("a proxy's refusal", refserver.Answer(http.StatusForbidden, "text/html", "<html>"), "Unknown UnexpectedAnswer"),
