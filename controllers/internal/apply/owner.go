@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 )
@@ -23,7 +24,7 @@ func (p *pass) proveOwner(ctx context.Context) error {
 }
 
 // proveLatest makes sure that an owner is there, with the spec that was read. Its deletion counts as a change of that. It
-// lists, as the right to get is not needed for anything else; it is rare.
+// lists, as the right to get is not needed for anything else.
 func (e *Engine) proveLatest(ctx context.Context, owner client.Object) error {
 	gvk, err := apiutil.GVKForObject(owner, e.scheme)
 	if err != nil {
@@ -31,7 +32,7 @@ func (e *Engine) proveLatest(ctx context.Context, owner client.Object) error {
 	}
 	key, list := KeyOf(gvk, owner), &metav1.PartialObjectMetadataList{}
 	list.SetGroupVersionKind(gvk.GroupVersion().WithKind(gvk.Kind + "List"))
-	if err = e.live.List(ctx, list, client.InNamespace(owner.GetNamespace())); err != nil {
+	if err = e.live.List(ctx, list, Itself(owner)); err != nil {
 		return fmt.Errorf("read %s before its children are changed: %w", key, err)
 	}
 	for i := range list.Items {
@@ -40,4 +41,13 @@ func (e *Engine) proveLatest(ctx context.Context, owner client.Object) error {
 		}
 	}
 	return &LookAgain{Key: key, Err: errors.New("its spec has changed since it was read")}
+}
+
+// Itself narrows a list to one object. Whoever may list a kind and not get it reads an object of it in this way, and the API
+// server looks up that one only, however many there are.
+func Itself(object client.Object) client.ListOption {
+	return &client.ListOptions{
+		Namespace:     object.GetNamespace(),
+		FieldSelector: fields.OneTermEqualSelector(metav1.ObjectNameField, object.GetName()),
+	}
 }

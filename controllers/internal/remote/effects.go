@@ -12,8 +12,15 @@ import (
 	"git.ryuvia.com/niklas/terdut-operator/controllers/internal/status"
 )
 
-// do carries out one step.
+// do carries out one step. What makes, changes or deletes something that nothing
+// remembers rests on a proof that is as old as the step before it at most.
 func (p *pass[T, A, D]) do(ctx context.Context, s step) error {
+	if s.do == create || s.do == update || s.do == discard {
+		if err := p.proveLatest(ctx); err != nil {
+			return err
+		}
+	}
+	p.latest = false
 	switch s.do {
 	case intend:
 		return p.intend(ctx, s)
@@ -24,18 +31,10 @@ func (p *pass[T, A, D]) do(ctx context.Context, s step) error {
 	case publish:
 		return p.publish(ctx, s.id)
 	case update:
-		if err := p.proveLatest(ctx); err != nil {
-			return err
-		}
 		return p.update(ctx, s)
 	case settle:
 		return p.settle(ctx, s)
-	case discard:
-		if err := p.proveLatest(ctx); err != nil {
-			return err
-		}
-		return p.delete(ctx, s)
-	case remove:
+	case discard, remove:
 		return p.delete(ctx, s)
 	case refuse:
 		return p.refuse(ctx, s)
@@ -61,11 +60,6 @@ func (p *pass[T, A, D]) intend(ctx context.Context, s step) error {
 }
 
 func (p *pass[T, A, D]) create(ctx context.Context, s step) error {
-	if !p.intended {
-		if err := p.proveLatest(ctx); err != nil {
-			return err
-		}
-	}
 	made, err := p.Kind.Create(ctx, p.api, p.obj, Want[D]{Name: s.name, Body: p.want.Body})
 	if err != nil {
 		p.foreign = p.foreign || p.intended && errors.Is(err, ErrConflict)

@@ -125,6 +125,9 @@ type visit[T client.Object, A, D any] struct {
 	// is then what Beside says.
 	stands bool
 	beside []status.Part
+	// latest is true from a write or a proof that would have been refused to an
+	// old version of the object until the next step.
+	latest bool
 	// mute is true when the object's namespace takes no Events any more.
 	mute bool
 }

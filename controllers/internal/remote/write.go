@@ -46,6 +46,7 @@ func (v *visit[T, A, D]) save(ctx context.Context, s State[D]) error {
 	}
 	v.obj.SetResourceVersion(version)
 	v.saved.Note(v.obj, v.Now())
+	v.latest = true
 	v.written = v.Kind.Load(v.obj)
 	return nil
 }

@@ -154,6 +154,12 @@ func (v *View) item(gvk schema.GroupVersionKind, list client.ObjectList) (client
 
 func (v *View) indexed(kind string, one client.Object, options *client.ListOptions) (bool, error) {
 	for _, wanted := range options.FieldSelector.Requirements() {
+		if wanted.Field == metav1.ObjectNameField {
+			if one.GetName() != wanted.Value {
+				return false, nil
+			}
+			continue
+		}
 		extract, ok := v.world.indices[kind+" "+wanted.Field]
 		if !ok {
 			return false, fmt.Errorf("list %s: there is no index by %s", kind, wanted.Field)
