@@ -66,7 +66,6 @@ func (n *neighbour) sample(ctx context.Context, until <-chan struct{}) (times []
 var _ = Describe("a namespace in which thousands of teams arrive", Ordered, func() {
 	It("does not delay the single team of another", func(ctx SpecContext) {
 		stop := startWith(connect.Limits{}, 10*time.Minute)
-		defer func() { Expect(stop()).To(Succeed()) }()
 		w := newWorld(ctx)
 		full := namespace(ctx, "crowd")
 		n := &neighbour{world: w, namespace: namespace(ctx, "neighbour")}
@@ -98,5 +97,10 @@ var _ = Describe("a namespace in which thousands of teams arrive", Ordered, func
 		publish("neighbour-median-ratio", ratio(median), "")
 		publish("neighbour-samples", len(busy), "")
 		Expect(len(w.peer.Teams())).To(BeNumerically("<", crowd*objects()), "the crowd still waits for the server when the last sample is taken")
+
+		Expect(stop()).To(Succeed())
+		stop = start() // with limits that make an end of it
+		w.clear(ctx, full, n.namespace)
+		Expect(stop()).To(Succeed())
 	})
 })

@@ -88,6 +88,17 @@ func (w *world) teams(ctx context.Context, namespaces []string, prefix string, c
 	makers.Wait()
 }
 
+// clear deletes all teams of those namespaces and waits until the operator has let
+// them go: what still stirs would be measured with what comes next.
+func (w *world) clear(ctx context.Context, namespaces ...string) {
+	GinkgoHelper()
+	for _, namespace := range namespaces {
+		Expect(env.Admin.DeleteAllOf(ctx, &v1alpha1.TerdutTeam{}, client.InNamespace(namespace))).To(Succeed())
+	}
+	Eventually(func() []v1alpha1.TerdutTeam { return all(ctx, namespaces) }).WithPolling(time.Second).Should(BeEmpty())
+	Expect(w.peer.Teams()).To(BeEmpty())
+}
+
 // all are all teams in those namespaces.
 func all(ctx context.Context, namespaces []string) []v1alpha1.TerdutTeam {
 	GinkgoHelper()
