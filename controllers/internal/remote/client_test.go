@@ -49,10 +49,10 @@ func (c *modelClient) List(_ context.Context, into client.ObjectList, opts ...cl
 	for _, name := range sortedNames(c.w.resources) {
 		r := c.w.resources[name]
 		if o.FieldSelector != nil {
-			if c.w.blind {
+			q := o.FieldSelector.Requirements()[0]
+			if q.Field == metav1.ObjectNameField && r.Name != q.Value || q.Field != metav1.ObjectNameField && c.w.blind {
 				continue
 			}
-			q := o.FieldSelector.Requirements()[0]
 			if q.Field == HolderIndex && !slices.Contains(c.loop.holds(r), q.Value) || q.Field == claimIndex && c.loop.ClaimKey(r) != q.Value {
 				continue
 			}

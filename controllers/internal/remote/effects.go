@@ -15,7 +15,7 @@ import (
 // do carries out one step. What makes, changes or deletes something that nothing
 // remembers rests on a proof that is as old as the step before it at most.
 func (p *pass[T, A, D]) do(ctx context.Context, s step) error {
-	if s.do == create || s.do == update || s.do == discard {
+	if s.restsOnLatest() {
 		if err := p.proveLatest(ctx); err != nil {
 			return err
 		}

@@ -11,6 +11,12 @@ import (
 	"git.ryuvia.com/niklas/terdut-operator/controllers/internal/apply"
 )
 
+// restsOnLatest tells the steps that an old version of the resource may ask for
+// and the present one not.
+func (s step) restsOnLatest() bool {
+	return s.do == create || s.do == update || s.do == discard
+}
+
 // proveLatest makes sure that the resource is not from before it remembered
 // something, as a cache that lags shows it. What nothing remembers is deleted,
 // what was begun and is not there is made again, and no write of ours, which a

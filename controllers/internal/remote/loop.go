@@ -79,8 +79,9 @@ type Loop[T client.Object, A, D any] struct {
 
 	saved status.Written
 	// released has the UID of each object, by name, of which this process has said
-	// that it lets it go without cleaning up.
-	released sync.Map
+	// that it lets it go without cleaning up, and parted of which it has taken the
+	// finalizer off: a cache that still shows such an object has nothing to say.
+	released, parted sync.Map
 }
 
 // Reconcile brings one object and what it stands for together.
@@ -89,7 +90,11 @@ func (l *Loop[T, A, D]) Reconcile(ctx context.Context, req reconcile.Request) (r
 	if err := l.Client.Get(ctx, req.NamespacedName, obj); err != nil {
 		l.Schedule.Gone(req.NamespacedName)
 		l.released.Delete(req.NamespacedName)
+		l.parted.Delete(req.NamespacedName)
 		return reconcile.Result{}, client.IgnoreNotFound(err)
+	}
+	if uid, _ := l.parted.Load(req.NamespacedName); uid == obj.GetUID() {
+		return reconcile.Result{}, nil
 	}
 	v := &visit[T, A, D]{Loop: l, obj: obj, written: l.Kind.Load(obj)}
 

@@ -68,7 +68,11 @@ func (v *visit[T, A, D]) hold(ctx context.Context) error {
 
 // letGo takes the finalizer off, after everything it had to clean up is gone.
 func (v *visit[T, A, D]) letGo(ctx context.Context) error {
-	return v.patchFinalizers(ctx, controllerutil.RemoveFinalizer)
+	if err := v.patchFinalizers(ctx, controllerutil.RemoveFinalizer); err != nil {
+		return err
+	}
+	v.parted.Store(client.ObjectKeyFromObject(v.obj), v.obj.GetUID())
+	return nil
 }
 
 // patchFinalizers is a merge patch under resourceVersion: an apply could bring
