@@ -20,6 +20,11 @@ func (c *Cell) add(survived bool) {
 	}
 }
 
+func (c *Cell) plus(other *Cell) {
+	c.Survived += other.Survived
+	c.Total += other.Total
+}
+
 // String implements fmt.Stringer.
 func (c *Cell) String() string {
 	if c == nil {
@@ -79,8 +84,7 @@ func (t *Table) Sum(prefix string) (out Cell) {
 	for _, row := range t.cells {
 		for name, c := range row {
 			if strings.HasPrefix(name, prefix) {
-				out.Survived += c.Survived
-				out.Total += c.Total
+				out.plus(c)
 			}
 		}
 	}
@@ -91,8 +95,7 @@ func (t *Table) Sum(prefix string) (out Cell) {
 func (t *Table) Survived(scenario string) *Cell {
 	out := &Cell{}
 	for _, c := range t.cells[scenario] {
-		out.Survived += c.Survived
-		out.Total += c.Total
+		out.plus(c)
 	}
 	return out
 }

@@ -95,7 +95,8 @@ func (w *world) clear(ctx context.Context, namespaces ...string) {
 	for _, namespace := range namespaces {
 		Expect(env.Admin.DeleteAllOf(ctx, &v1alpha1.TerdutTeam{}, client.InNamespace(namespace))).To(Succeed())
 	}
-	Eventually(func() []v1alpha1.TerdutTeam { return all(ctx, namespaces) }).WithPolling(time.Second).Should(BeEmpty())
+	Eventually(func() []v1alpha1.TerdutTeam { return all(ctx, namespaces) }).
+		WithTimeout(2 * patience).WithPolling(time.Second).Should(BeEmpty())
 	Expect(w.peer.Teams()).To(BeEmpty())
 }
 
