@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -48,18 +49,28 @@ func (c *modelClient) List(_ context.Context, into client.ObjectList, opts ...cl
 	list := into.(*corev1.ConfigMapList)
 	for _, name := range sortedNames(c.w.resources) {
 		r := c.w.resources[name]
-		if o.FieldSelector != nil {
-			q := o.FieldSelector.Requirements()[0]
-			if q.Field == metav1.ObjectNameField && r.Name != q.Value || q.Field != metav1.ObjectNameField && c.w.blind {
-				continue
-			}
-			if q.Field == HolderIndex && !slices.Contains(c.loop.holds(r), q.Value) || q.Field == claimIndex && c.loop.ClaimKey(r) != q.Value {
-				continue
-			}
+		if o.FieldSelector != nil && !c.matches(r, o.FieldSelector.Requirements()[0]) {
+			continue
 		}
 		list.Items = append(list.Items, *r.DeepCopy())
 	}
 	return nil
+}
+
+// matches looks a resource up, by its name or in an index.
+func (c *modelClient) matches(r *resource, by fields.Requirement) bool {
+	switch {
+	case by.Field == metav1.ObjectNameField:
+		return r.Name == by.Value
+	case c.w.blind:
+		return false
+	case by.Field == HolderIndex:
+		return slices.Contains(c.loop.holds(r), by.Value)
+	case by.Field == claimIndex:
+		return c.loop.ClaimKey(r) == by.Value
+	default:
+		return true
+	}
 }
 
 // write changes a resource if it is still that version of it.

@@ -66,6 +66,7 @@ func (n *neighbour) sample(ctx context.Context, until <-chan struct{}) (times []
 var _ = Describe("a namespace in which thousands of teams arrive", Ordered, func() {
 	It("does not delay the single team of another", func(ctx SpecContext) {
 		stop := startWith(connect.Limits{}, 10*time.Minute)
+		defer func() { Expect(stop()).To(Succeed()) }()
 		w := newWorld(ctx)
 		full := namespace(ctx, "crowd")
 		n := &neighbour{world: w, namespace: namespace(ctx, "neighbour")}
@@ -101,6 +102,5 @@ var _ = Describe("a namespace in which thousands of teams arrive", Ordered, func
 		Expect(stop()).To(Succeed())
 		stop = start() // with limits that make an end of it
 		w.clear(ctx, full, n.namespace)
-		Expect(stop()).To(Succeed())
 	})
 })
