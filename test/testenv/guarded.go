@@ -27,7 +27,7 @@ func (r *Requests) sawStatus(req *http.Request) {
 	}
 	r.statuses++
 	if !guarded(req) {
-		r.unguarded = append(r.unguarded, req.Method+" "+req.URL.Path)
+		r.unguarded = append(r.unguarded, whatOf(req))
 	}
 }
 

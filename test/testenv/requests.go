@@ -16,7 +16,6 @@ type Requests struct {
 	writes    []string
 	inside    map[string]int
 	events    int
-	leases    int
 	forbidden []string
 	secrets   []string
 	statuses  int
@@ -25,11 +24,20 @@ type Requests struct {
 }
 
 // Writes are the requests since the last Reset that can change something, as
-// "METHOD path". Events and leases are not among them.
-func (r *Requests) Writes() []string {
+// "METHOD path"; where namespaces are named, those inside them. Events and leases
+// are not among them.
+func (r *Requests) Writes(namespaces ...string) []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return slices.Clone(r.writes)
+	writes := slices.Clone(r.writes)
+	if len(namespaces) == 0 {
+		return writes
+	}
+	return slices.DeleteFunc(writes, func(write string) bool {
+		return !slices.ContainsFunc(namespaces, func(namespace string) bool {
+			return strings.Contains(write, "/namespaces/"+namespace+"/")
+		})
+	})
 }
 
 // WritesIn counts the writes inside these namespaces since the start. Reset does
@@ -63,35 +71,44 @@ func (r *Requests) Forbidden() []string {
 func (r *Requests) Reset() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.writes, r.events, r.leases, r.secrets = nil, 0, 0, nil
+	r.writes, r.events, r.secrets = nil, 0, nil
 }
 
-// wrap counts what goes through a transport.
+// wrap counts what goes through a transport. It counts before it asks: whoever
+// sees what a write has done finds it counted, and no Reset of theirs comes too
+// early for it.
 func (r *Requests) wrap(next http.RoundTripper) http.RoundTripper {
 	return roundTripper(func(req *http.Request) (*http.Response, error) {
-		what := req.Method + " " + req.URL.Path
+		r.asked(req)
 		resp, err := next.RoundTrip(req)
-		r.mu.Lock()
-		defer r.mu.Unlock()
 		if err == nil && resp.StatusCode == http.StatusForbidden && byRole(resp) {
-			r.forbidden = append(r.forbidden, what)
-		}
-		r.sawSecret(req)
-		r.sawStatus(req)
-		r.sawWrite(req)
-		switch {
-		case req.Method == http.MethodGet:
-		case strings.Contains(req.URL.Path, "/events"):
-			r.events++
-		case strings.Contains(req.URL.Path, "/leases"):
-			r.leases++
-		default:
-			r.writes = append(r.writes, what)
-			r.count(req.URL.Path)
+			r.mu.Lock()
+			defer r.mu.Unlock()
+			r.forbidden = append(r.forbidden, whatOf(req))
 		}
 		return resp, err
 	})
 }
+
+// asked counts a request.
+func (r *Requests) asked(req *http.Request) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.sawSecret(req)
+	r.sawStatus(req)
+	r.sawWrite(req)
+	switch {
+	case req.Method == http.MethodGet, strings.Contains(req.URL.Path, "/leases"):
+	case strings.Contains(req.URL.Path, "/events"):
+		r.events++
+	default:
+		r.writes = append(r.writes, whatOf(req))
+		r.count(req.URL.Path)
+	}
+}
+
+// whatOf names a request by its method and path.
+func whatOf(req *http.Request) string { return req.Method + " " + req.URL.Path }
 
 // count counts a write by its namespace; the caller holds the lock.
 func (r *Requests) count(path string) {

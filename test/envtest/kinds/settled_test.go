@@ -1,8 +1,6 @@
 package kinds_test
 
 import (
-	"strings"
-
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -10,12 +8,6 @@ import (
 	"git.ryuvia.com/niklas/terdut-operator/test/figures"
 	"git.ryuvia.com/niklas/terdut-operator/test/refserver"
 )
-
-func hasSuffix(write string, o client.Object) bool {
-	return strings.HasSuffix(write, "/namespaces/"+o.GetNamespace()+pathOf(o)) || strings.HasSuffix(write, pathOf(o)+"/status")
-}
-
-func pathOf(o client.Object) string { return "/" + o.GetName() }
 
 // versionsOf are the resourceVersions of objects as they were read last.
 func versionsOf(objects []client.Object) map[string]string {
@@ -50,11 +42,9 @@ var _ = Describe("an untouched install", func() {
 		}
 		Expect(versionsOf(objects)).To(Equal(before))
 		writes := i.Peer.Writes()
-		for _, w := range env.Requests.Writes() {
-			if strings.Contains(w, i.Platform) || strings.Contains(w, i.Tenant) {
-				writes++
-				AddReportEntry("write", w)
-			}
+		for _, w := range env.Requests.Writes(i.Platform, i.Tenant) {
+			writes++
+			AddReportEntry("write", w)
 		}
 		Expect(figures.Value(suite, "settled-writes", writes, "")).To(Succeed())
 		Expect(writes).To(BeZero())

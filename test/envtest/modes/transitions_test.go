@@ -123,15 +123,7 @@ var _ = Describe("an untouched install", func() {
 				}
 				return n
 			}
-			writes := func() []string {
-				var out []string
-				for _, w := range env.Requests.Writes() {
-					if strings.Contains(w, i.Platform) || strings.Contains(w, i.Tenant) {
-						out = append(out, w)
-					}
-				}
-				return out
-			}
+			writes := func() []string { return env.Requests.Writes(i.Platform, i.Tenant) }
 			// What came with the start may still be told once.
 			i.Peer.ResetRequests()
 			Eventually(looks).Should(BeNumerically(">=", 6))

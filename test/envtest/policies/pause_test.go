@@ -34,7 +34,7 @@ var _ = Describe("paused", func() {
 			eventuallyTold(ctx, o, v1alpha1.ConditionReady, "Unknown Paused")
 		}
 		Expect(i.peer.Writes()).To(BeZero())
-		for _, write := range env.Requests.Writes() {
+		for _, write := range env.Requests.Writes(i.server.Namespace, i.Team.Namespace) {
 			Expect(write).To(Or(HaveSuffix("/status"), ContainSubstring("/events")), "a write while everything is paused")
 		}
 
