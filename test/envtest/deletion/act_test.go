@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -62,8 +63,10 @@ func (w *world) spoil(ctx context.Context, to keyState) error {
 	return until(ctx, "the operator to know that its key is lost", w.hasNoKey)
 }
 
-// hasNoKey tells whether the operator has given its key up. It remembers a key,
-// and writes it back as long as it believes that the server accepts it.
+// hasNoKey tells whether the operator has given its key up for good. It remembers
+// a key, and writes it back as long as it believes that the server accepts it. On
+// a server that it deploys it then tries once more to be the first, and keeps a
+// Secret that says how that ended.
 func (w *world) hasNoKey(ctx context.Context) (bool, error) {
 	if err := read(ctx, w.server); err != nil {
 		return false, err
@@ -72,10 +75,17 @@ func (w *world) hasNoKey(ctx context.Context) (bool, error) {
 		return false, nil
 	}
 	secret := w.secret(w.platform, v1alpha1.CredentialsSecretName(serverName))
-	if err := env.Admin.Get(ctx, client.ObjectKeyFromObject(secret), secret); err != nil || len(secret.Data) == 0 {
-		return err == nil || apierrors.IsNotFound(err), client.IgnoreNotFound(err)
+	if err := env.Admin.Get(ctx, client.ObjectKeyFromObject(secret), secret); err != nil {
+		return apierrors.IsNotFound(err) && w.server.Spec.External != nil, client.IgnoreNotFound(err)
 	}
-	return false, w.takeAway(ctx, secret)
+	ended := strings.HasPrefix(secret.Annotations[v1alpha1.AnnotationBootstrapAttempt], "refused")
+	switch {
+	case len(secret.Data) == 0:
+		return ended, nil
+	case ended || secret.Annotations[v1alpha1.AnnotationBootstrapAttempt] == "":
+		return false, w.takeAway(ctx, secret)
+	}
+	return false, nil // it is being tried
 }
 
 // scoped tells the account of a team.
