@@ -2,6 +2,8 @@ package remote
 
 import (
 	"context"
+	"slices"
+	"strings"
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -100,6 +102,38 @@ func TestWhatWasLetGoIsLeftAlone(t *testing.T) {
 	pass1(t, l)
 	if len(w.things) != 1 {
 		t.Errorf("the next one of that name has %+v", w.things)
+	}
+}
+
+// A pass over what the cache still shows from before the last write would ask
+// and tell once more what the one before has learnt.
+func TestACacheThatIsBehindOurLastWriteIsWaitedFor(t *testing.T) {
+	w := newWorld(Provisional, false)
+	w.put("a", "Alpha", "one")
+	l, events := w.loop(), &told{}
+	l.Recorder = events
+	through := &lagging{Client: l.Client}
+	w.touch = func(what string, do func() error) error {
+		if strings.HasPrefix(what, "create") {
+			through.shows = w.resources["a"].DeepCopy()
+		}
+		return do()
+	}
+	pass1(t, l)
+	if len(w.things) != 1 || through.shows == nil {
+		t.Fatalf("made %+v", w.things)
+	}
+	w.touch = func(what string, do func() error) error {
+		t.Errorf("call: %s", what)
+		return do()
+	}
+	soon := l.Schedule.LookAgain().RequeueAfter
+	l.Client, w.log = through, nil
+	if again := pass1(t, l); again != soon {
+		t.Errorf("looks again after %s, want %s", again, soon)
+	}
+	if !slices.Equal(events.events, []string{"a Created", "a Ready"}) {
+		t.Errorf("told %q", events.events)
 	}
 }
 

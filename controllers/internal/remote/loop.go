@@ -96,6 +96,9 @@ func (l *Loop[T, A, D]) Reconcile(ctx context.Context, req reconcile.Request) (r
 	if uid, _ := l.parted.Load(req.NamespacedName); uid == obj.GetUID() {
 		return reconcile.Result{}, nil
 	}
+	if l.saved.Outdated(obj, l.Now()) {
+		return l.Schedule.LookAgain(), nil
+	}
 	v := &visit[T, A, D]{Loop: l, obj: obj, written: l.Kind.Load(obj)}
 
 	var err error

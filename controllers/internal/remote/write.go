@@ -19,13 +19,9 @@ import (
 )
 
 // save writes a state, and the whole status with it, if it is not what the API
-// server has already. A cache that does not show the last write yet is no witness
-// of that.
+// server has already.
 func (v *visit[T, A, D]) save(ctx context.Context, s State[D]) error {
 	if same(s, v.written) {
-		if v.saved.Outdated(v.obj, v.Now()) {
-			return errMoved
-		}
 		return nil
 	}
 	v.Kind.Store(v.obj, s)

@@ -14,9 +14,10 @@ import (
 const cacheLag = time.Minute
 
 // Written remembers to which version the last write of each object's status led.
-// A pass that begins before the cache shows that write compares what it has to
-// say with the status of before: it may find both equal, write nothing and rest,
-// and no event would tell, for that of the write wakes nobody.
+// A pass that begins before the cache shows that write has nothing to go on: it
+// asks and tells once more what the last pass has learnt, its writes are refused,
+// and where it finds that the status of before says all there is to say, it rests,
+// for the event of a status wakes nobody.
 //
 // The zero value is ready. It may be used by several goroutines.
 type Written struct {
@@ -49,7 +50,7 @@ func (w *Written) Note(o client.Object, now time.Time) {
 }
 
 // Outdated tells whether an object is from before the last write of its status.
-// Then a status that looks as it should is not to be believed.
+// Then it is not worth a pass: it is looked at again a moment later.
 func (w *Written) Outdated(o client.Object, now time.Time) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()

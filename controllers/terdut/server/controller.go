@@ -122,6 +122,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		}
 		return ctrl.Result{}, fmt.Errorf("read TerdutServer %s: %w", req.NamespacedName, err)
 	}
+	if r.written.Outdated(server, r.Now()) {
+		return r.Schedule.LookAgain(), nil
+	}
 	if server.DeletionTimestamp != nil {
 		result, err := r.finalize(ctx, server)
 		return r.lookAgain(result, err)

@@ -83,11 +83,7 @@ func (r *Reconciler) soonBesides(seen Seen, next v1alpha1.TerdutServerStatus) ti
 // write applies a whole status if it differs. Afterwards server has it, and
 // its new resourceVersion.
 func (r *Reconciler) write(ctx context.Context, server *v1alpha1.TerdutServer, next v1alpha1.TerdutServerStatus) error {
-	key := apply.KeyOf(v1alpha1.SchemeGroupVersion.WithKind("TerdutServer"), server)
 	if equality.Semantic.DeepEqual(server.Status, next) {
-		if r.written.Outdated(server, r.Now()) {
-			return &apply.LookAgain{Key: key, Err: errOutdated}
-		}
 		return nil
 	}
 	content, err := status.Into[terdutac.TerdutServerStatusApplyConfiguration](next)
@@ -101,7 +97,7 @@ func (r *Reconciler) write(ctx context.Context, server *v1alpha1.TerdutServer, n
 	err = status.Apply(ctx, r.Client, apply.FieldManager, config)
 	switch {
 	case apierrors.IsConflict(err), apierrors.IsNotFound(err):
-		return &apply.LookAgain{Key: key, Err: err}
+		return &apply.LookAgain{Key: apply.KeyOf(v1alpha1.SchemeGroupVersion.WithKind("TerdutServer"), server), Err: err}
 	case err != nil:
 		return fmt.Errorf("write status of TerdutServer %s: %w", client.ObjectKeyFromObject(server), err)
 	}
@@ -112,9 +108,6 @@ func (r *Reconciler) write(ctx context.Context, server *v1alpha1.TerdutServer, n
 	server.Status = next
 	return nil
 }
-
-// errOutdated is why a status that looks as it should is not believed.
-var errOutdated = errors.New("the cache does not show yet what was last written")
 
 // remember records the children in the status before the first of them exists.
 func (r *Reconciler) remember(server *v1alpha1.TerdutServer) func(context.Context, []apply.Record) error {

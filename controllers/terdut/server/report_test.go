@@ -1,27 +1,41 @@
 package server
 
 import (
+	"context"
 	"testing"
 	"time"
 
-	"git.ryuvia.com/niklas/terdut-operator/controllers/internal/apply"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1alpha1 "git.ryuvia.com/niklas/terdut-operator/api/terdut/v1alpha1"
+	"git.ryuvia.com/niklas/terdut-operator/controllers/internal/outcome"
 )
 
-// TestAnOutdatedStatusIsNotBelieved: a pass that wrote a refusal, and one that sees
-// the refusal cured and the server as it was before both: what it wants to say
-// stands there already, by what it sees, and would never be said.
-func TestAnOutdatedStatusIsNotBelieved(t *testing.T) {
+// behind is a cache that shows one server, and can do nothing else.
+type behind struct {
+	client.Client
+	shows *v1alpha1.TerdutServer
+}
+
+func (c *behind) Get(_ context.Context, _ client.ObjectKey, into client.Object, _ ...client.GetOption) error {
+	c.shows.DeepCopyInto(into.(*v1alpha1.TerdutServer))
+	return nil
+}
+
+// A pass that wrote a refusal, and one that sees the refusal cured and the server
+// as it was before both: what it wants to say stands there already, by what it
+// sees, and would never be said.
+func TestACacheThatIsBehindOurLastWriteIsWaitedFor(t *testing.T) {
 	now := noon.Time
-	r := &Reconciler{Now: func() time.Time { return now }}
 	server := observed(4)
 	server.ResourceVersion = "10"
+	r := &Reconciler{Schedule: outcome.NewSchedule(time.Minute), Now: func() time.Time { return now }}
 	r.written.Note(server, now)
 	server.ResourceVersion = "7"
-	if err := r.write(t.Context(), server, server.Status); !apply.IsLookAgain(err) {
-		t.Errorf("it was believed: %v", err)
-	}
-	server.ResourceVersion = "10"
-	if err := r.write(t.Context(), server, server.Status); err != nil {
-		t.Errorf("what was written is not believed: %v", err)
+	r.Client = &behind{shows: server}
+	result, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(server)})
+	if soon := r.Schedule.LookAgain(); err != nil || result != soon {
+		t.Errorf("looks again %+v, want %+v; %v", result, soon, err)
 	}
 }
