@@ -34,9 +34,8 @@ func (r *Requests) Writes(namespaces ...string) []string {
 		return writes
 	}
 	return slices.DeleteFunc(writes, func(write string) bool {
-		return !slices.ContainsFunc(namespaces, func(namespace string) bool {
-			return strings.Contains(write, "/namespaces/"+namespace+"/")
-		})
+		namespace, inside := namespaceOf(write)
+		return !inside || !slices.Contains(namespaces, namespace)
 	})
 }
 
@@ -112,15 +111,21 @@ func whatOf(req *http.Request) string { return req.Method + " " + req.URL.Path }
 
 // count counts a write by its namespace; the caller holds the lock.
 func (r *Requests) count(path string) {
-	_, below, is := strings.Cut(path, "/namespaces/")
-	if !is {
+	namespace, inside := namespaceOf(path)
+	if !inside {
 		return
 	}
 	if r.inside == nil {
 		r.inside = map[string]int{}
 	}
-	namespace, _, _ := strings.Cut(below, "/")
 	r.inside[namespace]++
+}
+
+// namespaceOf is the namespace that a path leads into, if it leads into one.
+func namespaceOf(path string) (namespace string, inside bool) {
+	_, below, inside := strings.Cut(path, "/namespaces/")
+	namespace, _, _ = strings.Cut(below, "/")
+	return namespace, inside
 }
 
 // byRole tells a 403 of the authorizer from one of admission, such as that of a

@@ -15,8 +15,8 @@ import (
 const (
 	backoffFirst = time.Second
 	backoffLast  = 5 * time.Minute
-	// lookAgain is how long a cache is given to catch up after a write of ours
-	// met an object that had changed meanwhile.
+	// lookAgain is how long a cache is given to catch up that does not show our
+	// last write yet, or whose object a write of ours met changed.
 	lookAgain = 50 * time.Millisecond
 	// lasting is for how long passes over an object may end in errors that no
 	// ending explains, such as those of an API server that fails, until somebody is
@@ -72,7 +72,8 @@ func (s *Schedule) ended(key types.NamespacedName, e *Ending) reconcile.Result {
 	}
 }
 
-// LookAgain is the result after a write that met a changed object.
+// LookAgain is the result where the cache is behind: it does not show our last
+// write yet, or a write has met a changed object.
 func (s *Schedule) LookAgain() reconcile.Result {
 	return reconcile.Result{RequeueAfter: lookAgain}
 }

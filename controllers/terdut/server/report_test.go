@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"time"
 
@@ -12,7 +13,10 @@ import (
 	"git.ryuvia.com/niklas/terdut-operator/controllers/internal/outcome"
 )
 
-// behind is a cache that shows one server, and can do nothing else.
+// errLookedAt is the end of a pass that has begun.
+var errLookedAt = errors.New("looked at")
+
+// behind is a cache that shows one server, and ends a pass at its first write.
 type behind struct {
 	client.Client
 	shows *v1alpha1.TerdutServer
@@ -21,6 +25,10 @@ type behind struct {
 func (c *behind) Get(_ context.Context, _ client.ObjectKey, into client.Object, _ ...client.GetOption) error {
 	c.shows.DeepCopyInto(into.(*v1alpha1.TerdutServer))
 	return nil
+}
+
+func (*behind) Patch(context.Context, client.Object, client.Patch, ...client.PatchOption) error {
+	return errLookedAt
 }
 
 // A pass that wrote a refusal, and one that sees the refusal cured and the server
@@ -37,5 +45,9 @@ func TestACacheThatIsBehindOurLastWriteIsWaitedFor(t *testing.T) {
 	result, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(server)})
 	if soon := r.Schedule.LookAgain(); err != nil || result != soon {
 		t.Errorf("looks again %+v, want %+v; %v", result, soon, err)
+	}
+	server.ResourceVersion = "10"
+	if _, err = r.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(server)}); !errors.Is(err, errLookedAt) {
+		t.Errorf("what was written is not looked at: %v", err)
 	}
 }

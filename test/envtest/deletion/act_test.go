@@ -78,11 +78,12 @@ func (w *world) hasNoKey(ctx context.Context) (bool, error) {
 	if err := env.Admin.Get(ctx, client.ObjectKeyFromObject(secret), secret); err != nil {
 		return apierrors.IsNotFound(err) && w.server.Spec.External != nil, client.IgnoreNotFound(err)
 	}
-	ended := strings.HasPrefix(secret.Annotations[v1alpha1.AnnotationBootstrapAttempt], "refused")
+	attempt := secret.Annotations[v1alpha1.AnnotationBootstrapAttempt]
+	ended := strings.HasPrefix(attempt, "refused")
 	switch {
 	case len(secret.Data) == 0:
 		return ended, nil
-	case ended || secret.Annotations[v1alpha1.AnnotationBootstrapAttempt] == "":
+	case ended || attempt == "":
 		return false, w.takeAway(ctx, secret)
 	}
 	return false, nil // it is being tried
